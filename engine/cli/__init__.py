@@ -1,0 +1,1 @@
+"""`m4bench`: the headless front end. Parsing, stdout, stderr and exit codes; no logic."""

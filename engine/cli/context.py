@@ -1,0 +1,123 @@
+"""What every command is given: the home, the way to print, a job that can be interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from engine.base.jobs import Job, SimpleJob
+from engine.base.paths import Home, open_home
+
+
+@dataclass
+class CliContext:
+    """Global options, and how a command speaks.
+
+    stdout is data (a table for people, or one JSON document with ``--json``);
+    stderr is for people, or one JSON event a line with ``--events ndjson``.
+    """
+
+    home_option: str | None = None
+    json: bool = False
+    events: str | None = None
+    _last: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def home(self) -> Home:
+        """The home folder, opened at first use."""
+        return open_home(self.home_option)
+
+    @cached_property
+    def err(self) -> Console:
+        """Where people are told things."""
+        return Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def event(self, kind: str, **values: object) -> None:
+        """One NDJSON event on stderr, when asked for."""
+        if self.events == "ndjson":
+            print(json.dumps({"event": kind, **values}), file=sys.stderr, flush=True)  # noqa: T201
+
+    def say(self, text: str) -> None:
+        """A line for people."""
+        if self.events == "ndjson":
+            self.event("message", text=text)
+        else:
+            self.err.print(text, markup=False)
+
+    def result(
+        self,
+        value: Any,
+        *,
+        rows: Sequence[Mapping[str, object]] | None = None,
+        text: str | None = None,
+    ) -> None:
+        """The command's outcome: `value` as JSON with ``--json``, else `rows` or `text`."""
+        if self.json:
+            click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+        elif rows is not None:
+            self._table(rows)
+        else:
+            click.echo(text if text is not None else json.dumps(value, indent=2))
+
+    def _table(self, rows: Sequence[Mapping[str, object]]) -> None:
+        if not rows:
+            click.echo("(none)")
+            return
+        table = Table(box=None, pad_edge=False)
+        for name in rows[0]:
+            table.add_column(name.replace("_", " "))
+        for row in rows:
+            table.add_row(*("" if cell is None else str(cell) for cell in row.values()))
+        width = None if sys.stdout.isatty() else 200
+        Console(width=width, highlight=False, markup=False).print(table)
+
+    @contextmanager
+    def job(self) -> Iterator[Job]:
+        """A job whose progress goes to stderr and which Ctrl-C and SIGTERM cancel.
+
+        A second signal ends the program at once.
+        """
+        job = SimpleJob(on_progress=self._progress, on_message=self.say)
+
+        def stop(signum: int, _frame: object) -> None:
+            if job.cancelled:
+                signal.signal(signum, signal.SIG_DFL)
+                signal.raise_signal(signum)
+            self.say("Stopping …")
+            # Not inside the handler: a stop may take locks that the interrupted code holds.
+            threading.Thread(target=job.cancel, name="cancel").start()
+
+        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield job
+        finally:
+            for signum, handler in before.items():
+                signal.signal(signum, handler)
+
+    def _progress(self, stage: str, done: float, total: float, text: str) -> None:
+        percent = int(100 * done / total) if total else 0
+        if self.events == "ndjson":
+            self.event("progress", stage=stage, done=done, total=total, text=text)
+        elif self._last.get(stage, -25) // 25 != percent // 25:  # each stage: at quarters
+            self._last[stage] = percent
+            self.err.print(f"{percent:3d} %  {text or stage}", markup=False)
+
+
+pass_context = click.make_pass_decorator(CliContext)
+
+
+def existing(path: str) -> Path:
+    """A path argument; whether it can be read is said by whoever reads it."""
+    return Path(path).absolute()

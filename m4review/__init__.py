@@ -1,0 +1,1 @@
+"""The Qt application: views, view-models and jobs that call the engine."""

@@ -1,0 +1,65 @@
+"""Shared fixtures: homes, the open demo data, and what a test may need of the machine.
+
+A test that needs something names it with a fixture (`mimic_demo`, `bubblewrap`, …). On a user's
+machine its absence skips with a reason; where ``M4REVIEW_TEST_REQUIRE=all`` is set (CI), its absence
+is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def absent(what: str) -> NoReturn:
+    """Skip, or fail where everything must be there."""
+    if os.environ.get("M4REVIEW_TEST_REQUIRE") == "all":
+        pytest.fail(f"{what} is missing, and everything is required here")
+    pytest.skip(f"{what} is missing")
+
+
+@pytest.fixture
+def home_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder of this test's own."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("M4REVIEW_HOME", str(home))
+    return home
+
+
+def _shared() -> Path:
+    return Path(os.environ.get("M4REVIEW_TEST_DATA", ROOT.parent / "shared"))
+
+
+@pytest.fixture(scope="session")
+def mimic_demo() -> Path:
+    """The folder of the open MIMIC-IV demo."""
+    folder = _shared() / "data" / "mimic-iv-demo"
+    return folder if folder.is_dir() else absent("the MIMIC-IV demo ($M4REVIEW_TEST_DATA)")
+
+
+@pytest.fixture(scope="session")
+def eicu_demo() -> Path:
+    """The folder of the open eICU demo."""
+    folder = _shared() / "data" / "eicu-demo"
+    return folder if folder.is_dir() else absent("the eICU demo ($M4REVIEW_TEST_DATA)")
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """The folder of golden tables."""
+    folder = _shared() / "golden"
+    return folder if folder.is_dir() else absent("the golden tables ($M4REVIEW_TEST_DATA)")
+
+
+@pytest.fixture(scope="session")
+def bubblewrap() -> str:
+    """The bubblewrap program."""
+    return shutil.which("bwrap") or absent("bubblewrap")
