@@ -1,14 +1,16 @@
 """Shared fixtures: homes, the open demo data, and what a test may need of the machine.
 
 A test that needs something names it with a fixture (`mimic_demo`, `bubblewrap`, …). On a user's
-machine its absence skips with a reason; where ``M4REVIEW_TEST_REQUIRE=all`` is set (CI), its absence
-is a failure.
+machine its absence skips with a reason; where ``M4REVIEW_TEST_REQUIRE=all`` is set (CI), its
+absence is a failure.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -57,6 +59,18 @@ def golden() -> Path:
     """The folder of golden tables."""
     folder = _shared() / "golden"
     return folder if folder.is_dir() else absent("the golden tables ($M4REVIEW_TEST_DATA)")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KiB; needs root."""
+    if os.geteuid() != 0:
+        absent("root (to mount a small file system)")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], check=True)
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
 
 
 @pytest.fixture(scope="session")

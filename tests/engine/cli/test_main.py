@@ -1,0 +1,59 @@
+"""The frame of the command line: exit codes, where things are printed, options anywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.base.errors import BadInput, Cancelled, HarnessFault, M4Error, Place
+from engine.cli.main import COMMANDS, run
+
+
+def test_an_unknown_task_is_a_usage_error(
+    capsys: pytest.CaptureFixture[str], home_dir: Path
+) -> None:
+    assert run(["tasks", "show", "mimic-ventilatoin", "--json"]) == 2
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert document["error"] == "UsageError"
+    assert "mimic-ventilation" in document["todo"]
+    assert "mimic-ventilation" in err
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
+def test_an_unknown_flag_is_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tasks", "list", "--frobnicate"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_errors_name_the_place_and_what_to_do() -> None:
+    error = BadInput(
+        "A number was expected.", todo="Mend the file.", place=Place(file="a.csv", line=3)
+    )
+    assert str(error) == "a.csv, line 3: A number was expected. Mend the file."
+
+
+def test_exit_codes_are_the_contract() -> None:
+    codes = {error.__name__: error.exit_code for error in _tree(M4Error)}
+    assert codes == {
+        "UsageError": 2,
+        "BadInput": 3,
+        "MissingPrerequisite": 4,
+        "StorageFull": 4,
+        "Busy": 4,
+        "JudgedFailed": 1,
+        Cancelled.__name__: 5,
+        HarnessFault.__name__: 70,
+    }
+
+
+def _tree(top: type[M4Error]) -> list[type[M4Error]]:
+    here = [kind for kind in top.__subclasses__() if kind.__module__ == "engine.base.errors"]
+    return [*here, *(deep for kind in here for deep in _tree(kind))]
