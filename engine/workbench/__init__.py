@@ -1,0 +1,44 @@
+"""The one object that both front ends hold.
+
+Wires sources, references, workspaces, isolation, agents, runs and scoring; holds no rule of
+any of them. Everything that it gives back is a plain frozen dataclass.
+"""
+
+from __future__ import annotations
+
+from engine.runs.judge import Diagnostic
+from engine.runs.records import (
+    CONDITIONS,
+    SCHEMAS,
+    AgentDb,
+    AgentResult,
+    CanaryResult,
+    LintResult,
+    RunEvent,
+    RunRecord,
+    RunRequest,
+    RunSummary,
+    TestResults,
+    Violation,
+)
+from engine.workbench.types import BackendInfo, ReferenceState
+from engine.workbench.workbench import Workbench
+
+__all__ = [
+    "CONDITIONS",
+    "SCHEMAS",
+    "AgentDb",
+    "AgentResult",
+    "BackendInfo",
+    "CanaryResult",
+    "Diagnostic",
+    "LintResult",
+    "ReferenceState",
+    "RunEvent",
+    "RunRecord",
+    "RunRequest",
+    "RunSummary",
+    "TestResults",
+    "Violation",
+    "Workbench",
+]

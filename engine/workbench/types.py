@@ -1,0 +1,36 @@
+"""What the workbench tells that no part below has a type for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class ReferenceState:
+    """Does a task's reference exist for a source, and does it still hold?"""
+
+    state: Literal["ready", "stale", "absent"]
+    """Stale: built from other data or another definition; it is not used."""
+    rows: int | None
+    """Rows of the reference; None when absent."""
+    built_at: str | None
+    """ISO 8601 in UTC; None when absent."""
+    why: str
+    """What is stale or absent, in words; empty when ready."""
+
+
+@dataclass(frozen=True)
+class BackendInfo:
+    """One way to isolate an agent, and whether it works here."""
+
+    name: str
+    """``docker`` or ``bubblewrap``."""
+    works: bool
+    """Can runs be started with it on this machine?"""
+    publishable: bool
+    """May figures of its runs be published?"""
+    detail: str
+    """Version, or what is missing."""
+    todo: str | None
+    """The way to get it, where it does not work."""
