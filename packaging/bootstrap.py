@@ -176,8 +176,8 @@ def make_environment(python: str) -> None:
         give_up(f"The environment could not be made:\n{done.stdout}{done.stderr}")
 
 
-def pip(arguments: list[str], expected: int = 0) -> None:
-    """Run pip in `.venv`; show how many of the `expected` packages it has come to."""
+def pip(arguments: list[str]) -> None:
+    """Run pip in `.venv`; show how many packages it has come to."""
     command = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", *arguments]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -190,10 +190,10 @@ def pip(arguments: list[str], expected: int = 0) -> None:
         seen.append(line)
         if line.startswith(("Collecting ", "Requirement already satisfied")):
             count += 1
-            if expected and (count % 15 == 0 or count == expected):
-                say(f"  {count} of {expected} packages fetched")
-        elif line.startswith("Installing collected"):
-            say("  unpacking")
+            if count % 15 == 0:
+                say(f"  {count} packages fetched")
+        elif line.startswith("Installing collected") and count > 1:
+            say(f"  {count} packages fetched, unpacking")
     if process.wait() != 0:
         give_up(
             "".join(seen[-15:]) + "The packages could not be installed. Is a package index "
@@ -205,11 +205,10 @@ def pip(arguments: list[str], expected: int = 0) -> None:
 def install(profile: str) -> None:
     """Install the profile's lock and the project; leaves the stamp last."""
     lock = LOCKS[profile]
-    pinned = sum("==" in line for line in lock.read_text(encoding="utf-8").splitlines())
-    say(f"Installing {pinned} pinned packages")
+    say(f"Installing what {lock.name} pins")
     # The lock is complete and hashed: nothing is resolved, nothing is built, nothing else comes in.
     pip(["install", "--require-hashes", "--no-deps", "--only-binary", ":all:", "--progress-bar",
-         "off", "-r", str(lock)], pinned)  # fmt: skip
+         "off", "-r", str(lock)])  # fmt: skip
     pip(["install", "--no-deps", "--no-build-isolation", "-e", str(ROOT)])
     stamp(profile).write_text(state_of(profile), encoding="utf-8")
 
