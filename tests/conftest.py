@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hygiene import _nothing_left_over  # noqa: F401 (watches every test)
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
