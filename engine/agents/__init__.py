@@ -1,0 +1,8 @@
+"""What has to be started so that an agent works on a task. Agents start nothing."""
+
+from __future__ import annotations
+
+from engine.agents.interface import Agent, AgentRequest, Launch, TraceEvent
+from engine.agents.registry import agent_names, find_agent
+
+__all__ = ["Agent", "AgentRequest", "Launch", "TraceEvent", "agent_names", "find_agent"]

@@ -1,0 +1,96 @@
+"""What a run asks of an agent adapter, and what the adapter answers.
+
+An adapter is a pure description: it reads the user's script or settings and says which
+program to start with which files. Whoever starts it (`engine.runs`) is not its business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+JOB = "/job"
+"""The work folder inside the sandbox; the agent starts in it."""
+DATABASE = "database.duckdb"
+"""The task's database, in the work folder, read-only."""
+OUTPUT = "output.csv"
+"""Where the table has to be written, in the work folder."""
+INSTRUCTION = "instruction.md"
+"""The whole instruction, in the work folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentRequest:
+    """What an adapter needs to know of the run."""
+
+    instruction: str
+    """The whole instruction, notes included, with inside paths."""
+    script: Path | None = None
+    """The user's script (agent ``script``)."""
+    model: str | None = None
+    """The model asked for."""
+    reasoning_effort: str | None = None
+    """The effort asked for; None for the provider's default."""
+    memory_bytes: int | None = None
+    """The sandbox's memory limit, so that a program can keep below it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """What to start inside the sandbox."""
+
+    argv: tuple[str, ...]
+    """Program and arguments; paths are inside paths."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """The environment beside the sandbox's own; never a secret."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files to put into the work folder before the start, by path relative to it."""
+    model: str
+    """The model's name for the record."""
+    reasoning_effort: str | None = None
+    """The effort that will really be used."""
+
+
+TraceKind = Literal["start", "output", "message", "command", "error", "exit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceEvent:
+    """One step of a run in the form that all agents share."""
+
+    at: str
+    """ISO 8601 in UTC."""
+    kind: TraceKind
+    """What happened."""
+    text: str = ""
+    """Words, output or a command line; control characters are still in it."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """More, by kind: ``stream`` of output, ``returncode`` and ``reason`` of an exit."""
+
+
+class Agent(Protocol):
+    """One kind of agent."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line and in run ids."""
+
+    @property
+    def skills_folder(self) -> str:
+        """Where it looks for skills, relative to the work folder."""
+
+    def launch(self, request: AgentRequest) -> Launch:
+        """Say what to start.
+
+        Raises:
+            UsageError: the request lacks something that this agent needs.
+            BadInput: a file of the user's cannot be used.
+        """
+
+    def trace(self, lines: Iterable[str]) -> Iterator[TraceEvent]:
+        """Read `trace.jsonl` (one JSON document a line) into the shared form.
+
+        Lines that are no JSON are skipped: a killed run may end in half a line.
+        """
