@@ -38,6 +38,18 @@ def line_of(script: str, start: int, error: duckdb.Error) -> int:
     return script.count("\n", 0, blank.end() if blank else start) + 1
 
 
+def without_end(query: str) -> str:
+    """The statement up to its semicolon; what follows there is comments."""
+    # Offsets are in bytes.
+    text = query.encode()
+    ends = [
+        offset
+        for offset, kind in duckdb.tokenize(query)
+        if kind == duckdb.token_type.operator and text[offset : offset + 1] == b";"
+    ]
+    return text[: ends[-1]].decode() if ends else query
+
+
 def open_database(path: str) -> duckdb.DuckDBPyConnection:
     """A read-only connection that stays below the sandbox's memory limit."""
     config: dict[str, str | bool | int | float | list[str]] = {
@@ -68,7 +80,7 @@ def run(name: str, script: str, database: str, output: Path) -> None:
         copied = index == last and not os.path.lexists(output)
         try:
             if copied:
-                con.sql(statement.query).write_csv(
+                con.sql(without_end(statement.query)).write_csv(
                     str(part),
                     header=True,
                     na_rep="",
@@ -77,6 +89,7 @@ def run(name: str, script: str, database: str, output: Path) -> None:
                 )
             else:
                 con.execute(statement)
+                con.complete()
         except duckdb.Error as error:
             part.unlink(missing_ok=True)
             fail(name, line_of(script, start, error), error)
