@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from engine.cli.main import COMMANDS, cli, run
 from test_tree import ROOT, texts
+
+from engine.cli.main import COMMANDS, cli, run
 
 # command: its arguments, then its options. Add freely; rename nothing.
 CONTRACT = {
