@@ -80,3 +80,14 @@ def test_the_changelog_knows_this_version() -> None:
     assert headings[0] == "Unreleased"
     # A released version has its heading, one on its way stands below "Unreleased".
     assert engine.__version__ in headings or engine.__version__ in text.split("\n## ")[1]
+
+
+def test_links_in_documents_lead_somewhere() -> None:
+    broken = [
+        f"{path.relative_to(ROOT)}: {target}"
+        for path, text in texts()
+        if path.suffix == ".md" and not path.is_relative_to(ROOT / "tests")
+        for target in re.findall(r"\]\(([^)\s]+)\)", text)
+        if "://" not in target and not (path.parent / target.split("#")[0]).exists()
+    ]
+    assert broken == []
