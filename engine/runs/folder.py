@@ -1,0 +1,192 @@
+"""The run's name, its folder, and what is laid out for the agent.
+
+A run folder holds the record and, while the run lives, `work/`: the folder that the agent
+sees as `/job`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from engine.agents.interface import DATABASE, INSTRUCTION, JOB, OUTPUT
+from engine.base.content import content_folder
+from engine.base.errors import UsageError, bad_file
+from engine.base.files import os_error
+from engine.catalogue.task import Task
+from engine.runs.records import CONDITIONS
+
+WORK = "work"
+"""Name of the agent's folder inside the run folder."""
+_NOTES = Path(__file__).parent / "notes"
+_RESERVE = ".reserve"
+_RESERVE_BYTES = 512 << 10
+_MAX_SKILL_BYTES = 16 << 20
+
+
+def run_id(
+    *,
+    task: str,
+    condition: str,
+    schema: str,
+    agent: str,
+    model: str,
+    trial: int,
+    at: datetime,
+) -> str:
+    """``{task}_{condition}[_{schema}]_{agent}_{model}_t{trial}_{YYYYMMDD_HHMMSS}``."""
+    parts = [task, condition]
+    if schema != "native":
+        parts.append(schema)
+    parts += [agent, plain(model), f"t{trial}", at.astimezone(UTC).strftime("%Y%m%d_%H%M%S")]
+    return "_".join(parts)
+
+
+def plain(model: str) -> str:
+    """A model's name as it may stand in a file name."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", model).strip("-.")[:80] or "model"
+
+
+def skills_for(task: Task, condition: str) -> tuple[Path, ...]:
+    """The skill folders that a condition puts before the agent.
+
+    Raises:
+        UsageError: there is no such condition, or the task lacks what it needs.
+    """
+    if condition not in CONDITIONS:
+        raise UsageError(
+            f"There is no condition called {condition}.",
+            todo=f"Use one of: {', '.join(CONDITIONS)}.",
+        )
+    if condition == "no-skill":
+        return ()
+    if condition == "operational-spec":
+        if task.operational_spec is None:
+            raise _lacks(task, condition, "operational-spec.md")
+        return ()
+    if condition == "with-skill":
+        folders = task.skill_folders
+    elif condition == "with-skill-all":
+        folders = tuple(sorted(p.parent for p in content_folder("skills").glob("*/SKILL.md")))
+    else:
+        name = condition.removeprefix("with-skill-")
+        folders = tuple(sorted(p.parent for p in task.folder.glob(f"skills-{name}/*/SKILL.md")))
+    if not folders:
+        raise _lacks(task, condition, "skill")
+    for folder in folders:
+        if not (folder / "SKILL.md").is_file():
+            raise bad_file(
+                folder, "The task names a skill that is not there.", todo="Mend task.toml."
+            )
+    return folders
+
+
+def _lacks(task: Task, condition: str, what: str) -> UsageError:
+    return UsageError(
+        f"The task {task.name} has no {what} for the condition {condition}.",
+        todo="Choose another condition.",
+    )
+
+
+def instruction_for(task: Task, condition: str) -> str:
+    """The whole text for the agent: two notes, the request with inside paths, the spec."""
+    notes = "".join(
+        (_NOTES / f"{name}.md").read_text(encoding="utf-8") for name in ("isolation", "convention")
+    )
+    request = task.instruction.replace("{output_path}", f"{JOB}/{OUTPUT}")
+    request = request.replace("{db_path}", f"{JOB}/{DATABASE}")
+    text = f"{notes}{request.rstrip()}\n"
+    if condition == "operational-spec" and task.operational_spec is not None:
+        spec = task.operational_spec.read_text(encoding="utf-8").rstrip()
+        text += f"\n## Operational specification\n\n{spec}\n"
+    return text
+
+
+def make(folder: Path) -> None:
+    """Make a new run folder with an empty work folder and some room kept in reserve.
+
+    Raises:
+        FileExistsError: there is one of that name.
+        StorageFull, MissingPrerequisite: in words.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700)
+        (folder / WORK).mkdir()
+        # On a full disk the record of the end still finds room: see `release`.
+        (folder / _RESERVE).write_bytes(bytes(_RESERVE_BYTES))
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise os_error(error, "making the run's folder") from error
+
+
+def release(folder: Path) -> None:
+    """Give up the work folder and the reserve."""
+    (folder / _RESERVE).unlink(missing_ok=True)
+    remove(folder / WORK)
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder in which a hostile program could write, without following links."""
+
+    def unlock(function: object, path: str, _error: object) -> None:
+        # A folder without write or search permission; links are not followed.
+        for place in (Path(path).parent, Path(path)):
+            if not place.is_symlink() and place.is_dir():
+                place.chmod(0o700)
+        if callable(function):
+            function(path)
+
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink(missing_ok=True)
+        return
+    shutil.rmtree(folder, onerror=unlock)
+
+
+def lay_out(
+    work: Path,
+    *,
+    instruction: str,
+    files: Mapping[str, bytes],
+    skills: tuple[Path, ...],
+    skills_folder: str,
+) -> None:
+    """Write what the agent finds in its folder (the database is mounted, not written).
+
+    Raises:
+        StorageFull, MissingPrerequisite: in words.
+        BadInput: a skill folder holds a link or is too large.
+    """
+    try:
+        (work / INSTRUCTION).write_text(instruction, encoding="utf-8")
+        for name, content in files.items():
+            path = work / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        for skill in skills:
+            _copy_skill(skill, work / skills_folder / skill.name)
+    except OSError as error:
+        raise os_error(error, "laying out the run's folder") from error
+
+
+def _copy_skill(skill: Path, to: Path) -> None:
+    total = 0
+    for path in sorted(skill.rglob("*")):
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode):
+            continue
+        total += path.lstat().st_size
+        if not stat.S_ISREG(mode) or total > _MAX_SKILL_BYTES:
+            raise bad_file(
+                path,
+                "A skill may hold only ordinary files, 16 MiB together.",
+                todo="Take it out of the skill's folder.",
+            )
+        target = to / path.relative_to(skill)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())

@@ -1,0 +1,153 @@
+"""The agent's output while it comes: raw into files, harmless to the eye, and as a trace."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.base.files import os_error
+from engine.runs.records import RunEvent
+from engine.runs.store import now
+
+TRACE = "trace.jsonl"
+"""The run's event stream, one JSON document a line."""
+SHOWN_BYTES = 1 << 20
+"""Of a log, at most, when it is shown."""
+TAIL_CHARS = 64 << 10
+"""Of each stream, in the record."""
+_TRACE_CHARS = 16 << 20
+_EVENT_CHARS = 4 << 20
+
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if code not in (0x09, 0x0A)}
+_UNSEEN = [
+    0x061C,  # Arabic letter mark
+    *range(0x200B, 0x2010),  # zero width, direction marks
+    *range(0x202A, 0x202F),  # direction embeddings and overrides
+    *range(0x2060, 0x2070),  # joiners, isolates
+    0xFEFF,
+    *range(0xFFF9, 0xFFFC),
+]
+_NEUTRAL = {
+    **_PICTURES,
+    0x7F: 0x2421,
+    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+    **dict.fromkeys(_UNSEEN, 0xFFFD),
+    **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD),
+    **dict.fromkeys(range(0xE0000, 0xE0080), 0xFFFD),  # tags: text that is not seen
+}
+_BREAKS = re.compile("\r\n|\r|\x0b|\x0c|\x85|\u2028|\u2029")
+
+
+def neutralise(text: str) -> str:
+    """Text that no terminal and no text field is steered by.
+
+    Line breaks of every kind become newlines; other control characters become visible
+    pictures (ESC as "␛"); characters that hide or turn text become "�".
+    """
+    return _BREAKS.sub("\n", text).translate(_NEUTRAL)
+
+
+class RunLog:
+    """Takes a run's output in whatever thread it comes and keeps it, bounded."""
+
+    def __init__(
+        self, run_id: str, folder: Path, on_event: Callable[[RunEvent], None] | None = None
+    ) -> None:
+        self._run_id = run_id
+        self._on_event = on_event
+        self._lock = threading.Lock()
+        self._decoders = {
+            name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")
+        }
+        self._tails = {"stdout": "", "stderr": ""}
+        self._traced = self._told = 0
+        try:
+            self._raw = {
+                name: (folder / f"{name}.log").open("wb", buffering=0) for name in self._tails
+            }
+            self._trace = (folder / TRACE).open("wb", buffering=0)
+        except OSError as error:
+            raise os_error(error, "opening the run's log") from error
+
+    def output(self, stream: str, data: bytes) -> None:
+        """A piece of the agent's output.
+
+        Raises:
+            StorageFull: the log cannot be written; the run has to stop.
+        """
+        with self._lock:
+            text = self._decoders[stream].decode(data)
+            try:
+                self._write(self._raw[stream], data)
+                if text and self._traced <= _TRACE_CHARS:
+                    self._traced += len(text)
+                    self._line("output", {"stream": stream, "text": text})
+                    if self._traced > _TRACE_CHARS:
+                        words = "further output is only in stdout.log and stderr.log"
+                        self._line("message", {"text": words})
+            except OSError as error:
+                raise os_error(error, "writing the run's log") from error
+            self._tails[stream] = (self._tails[stream] + text)[-TAIL_CHARS:]
+            tell = self._on_event if text and self._told <= _EVENT_CHARS else None
+            self._told += len(text)
+        if tell is not None:
+            tell(RunEvent(self._run_id, now(), "log", neutralise(text), stream))
+
+    def event(self, kind: str, **values: object) -> None:
+        """A line of the trace that is not output."""
+        with self._lock:
+            try:
+                self._line(kind, values)
+            except OSError as error:
+                raise os_error(error, "writing the run's trace") from error
+
+    def tail(self, stream: str) -> str:
+        """The last 64 KiB of a stream, neutralised."""
+        with self._lock:
+            return neutralise(self._tails[stream])[-TAIL_CHARS:]
+
+    def close(self) -> None:
+        """Close the files; nothing may be written afterwards."""
+        for file in (*self._raw.values(), self._trace):
+            file.close()
+
+    def _line(self, kind: str, values: Mapping[str, Any]) -> None:
+        line = json.dumps({"at": now(), "kind": kind, **values})
+        self._write(self._trace, line.encode() + b"\n")
+
+    @staticmethod
+    def _write(file: Any, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+
+
+def shown_log(folder: Path) -> str:
+    """What the agent wrote, both streams in the order in which it came; at most 1 MiB.
+
+    A longer log is shown with its beginning and its end.
+    """
+    try:
+        lines = (folder / TRACE).read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise os_error(error, "reading the run's log") from error
+    pieces = []
+    for line in lines:
+        try:
+            data = json.loads(line)
+        except ValueError:  # half a line of a killed run
+            continue
+        if isinstance(data, dict) and data.get("kind") in ("output", "message"):
+            pieces.append(str(data.get("text", "")))
+    text = neutralise("".join(pieces))
+    if len(text) <= SHOWN_BYTES:
+        return text
+    half = SHOWN_BYTES // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
