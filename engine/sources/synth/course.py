@@ -1,0 +1,90 @@
+"""The hidden course of each stay: how far each organ is off, hour by hour.
+
+One slow process per organ (autoregressive, with a common part, so that organs fail together),
+drifting to recovery in survivors and to failure before death. Vital signs, laboratory
+results, ventilation, drugs and urine all read it; nothing else links them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.sources.synth.cohort import HOUR, Cohort
+from engine.sources.synth.pictures import ORGANS
+from engine.sources.synth.seeds import stream
+
+
+@dataclass(frozen=True)
+class Course:
+    """Stays × hours; hour 0 starts at the first whole clock hour after ICU admission."""
+
+    first: np.ndarray
+    """Stays: that first whole clock hour, in seconds since 1970."""
+    valid: np.ndarray
+    """Booleans: the hour lies in the stay."""
+    organ: dict[str, np.ndarray]
+    """By name of `ORGANS`: about 0 (well) to 1.3 (failed)."""
+    noise: np.ndarray
+    """A further slow process, mean 0 and spread 1, for what wanders on its own."""
+    day: np.ndarray
+    """Daily rhythm, −1 at night to 1 in the afternoon."""
+
+    @property
+    def times(self) -> np.ndarray:
+        """Stays × hours: the clock hours in seconds since 1970."""
+        return self.first[:, None] + HOUR * np.arange(self.valid.shape[1])
+
+    def at(self, name: str, stay: np.ndarray, hour: np.ndarray) -> np.ndarray:
+        """Values of an organ for pairs of stay and hour; hours outside are taken at the edge."""
+        values = self.organ[name]
+        return values[stay, np.clip(hour, 0, self.valid.sum(1)[stay] - 1)]
+
+
+def slow(rng: np.random.Generator, rows: int, length: int, memory: float) -> np.ndarray:
+    """Rows of a stationary first-order autoregressive process, mean 0 and spread 1."""
+    shocks = rng.standard_normal((rows, length)) * np.sqrt(1 - memory**2)
+    out = np.empty((rows, length))
+    state = rng.standard_normal(rows)
+    for column in range(length):
+        state = memory * state + shocks[:, column]
+        out[:, column] = state
+    return out
+
+
+def make_course(kind: str, seed: int, cohort: Cohort) -> Course:
+    """The course of every stay of a chunk."""
+    rng = stream(seed, kind, cohort.number, "course")
+    stays, length = cohort.stays, int(cohort.hours.max())
+    hour = np.arange(length)
+    valid = hour[None, :] < cohort.hours[:, None]
+    share = hour[None, :] / np.maximum(cohort.hours[:, None], 12)
+    pace = rng.uniform(0.5, 1.6, (stays, 1))
+    better = np.exp(-2.1 * pace * share)
+    worse = 1 + 0.75 * np.clip((share - 0.35) / 0.65, 0, None) ** 1.5
+    trend = np.where(cohort.dies[:, None], worse, 0.16 + 0.84 * better)
+    common = slow(rng, stays, length, 0.97)
+    # A late turn for the worse in some survivors: a second hit after the first days.
+    hit = (rng.random((stays, 1)) < 0.16) & (cohort.hours[:, None] > 40)
+    at = rng.uniform(0.3, 0.8, (stays, 1))
+    second = np.where(hit, 0.45 * np.exp(-(((share - at) / 0.12) ** 2)), 0)
+    organ = {}
+    for index, name in enumerate(ORGANS):
+        start = cohort.organs[:, index : index + 1]
+        own = slow(rng, stays, length, 0.95)
+        lasting = 0.75 if name in {"kidney", "liver"} else 0.0
+        path = start * (lasting + (1 - lasting) * trend)
+        spread = 0.03 + 0.10 * np.minimum(start, 0.8)
+        organ[name] = np.clip(
+            path + second * (0.3 + start) + spread * (0.5 * common + 0.8 * own), 0, 1.35
+        )
+    clock = (-(-cohort.intime // HOUR)) * HOUR
+    of_day = (clock[:, None] // HOUR + hour[None, :]) % 24
+    return Course(
+        first=clock,
+        valid=valid,
+        organ=organ,
+        noise=slow(rng, stays, length, 0.9),
+        day=np.sin((of_day - 9) / 24 * 2 * np.pi),
+    )

@@ -1,0 +1,86 @@
+"""Puts the areas together: one chunk of stays after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.base.errors import UsageError
+from engine.base.jobs import Job
+from engine.sources.schema import Kind
+from engine.sources.synth.body import make_body
+from engine.sources.synth.chart import Chart
+from engine.sources.synth.cohort import CHUNK, make_cohort
+from engine.sources.synth.comorbidity import write_diagnoses
+from engine.sources.synth.course import make_course
+from engine.sources.synth.dictionaries import write_dictionaries
+from engine.sources.synth.eicu import eicu_chunk
+from engine.sources.synth.neuro import chart_consciousness
+from engine.sources.synth.people import write_people
+from engine.sources.synth.seeds import stream
+from engine.sources.synth.tables import layout
+from engine.sources.synth.ventilation import chart_support, make_support
+from engine.sources.synth.vitals import chart_vitals
+from engine.sources.synth.writer import TableWriter
+
+FEWEST, MOST = 1, 100_000
+"""Bounds of the number of stays; from 200 on every awkward row of the specifications occurs."""
+
+
+def make(kind: Kind, stays: int, seed: int, folder: Path, job: Job) -> None:
+    """Write a synthetic source as a PhysioNet-style folder of Parquet files.
+
+    The same kind, stays and seed give the same values on every machine. Nobody's data went into it:
+    distributions are general medical knowledge, only labels of items and codes are real.
+
+    Args:
+        kind: ``mimic-iv`` (folders ``hosp`` and ``icu``) or ``eicu`` (flat).
+        stays: ICU stays, 1 to 100,000; eICU's unit stays.
+        seed: any integer from 0 to 2**64 − 1.
+        folder: made if need be; its files of the same names are overwritten.
+        job: progress in stays; a cancelled job leaves an incomplete folder.
+
+    Raises:
+        UsageError: kind, stays or seed out of bounds.
+        StorageFull, MissingPrerequisite: the folder cannot be written.
+        Cancelled: as asked.
+    """
+    if not FEWEST <= stays <= MOST:
+        raise UsageError(
+            f"A synthetic source has {FEWEST} to {MOST:,} stays, not {stays:,}.",
+            todo="Choose a number in between with --stays.",
+        )
+    if not 0 <= seed < 1 << 64:
+        raise UsageError("The seed is out of range.", todo="Choose 0 to 2**64 - 1 with --seed.")
+    if kind == "mimic-iv":
+        one_chunk = _mimic_chunk
+    elif kind == "eicu":
+        one_chunk = eicu_chunk
+    else:
+        raise UsageError(f"There is no synthetic kind {kind!r}.", todo="Use mimic-iv or eicu.")
+    stage = f"synth:{kind}"
+    with TableWriter(folder, layout(kind)) as writer:
+        if kind == "mimic-iv":
+            write_dictionaries(writer)
+        for number, first in enumerate(range(0, stays, CHUNK)):
+            job.check()
+            job.progress(stage, first, stays, "making stays")
+            one_chunk(seed, number, min(CHUNK, stays - first), writer)
+    job.progress(stage, stays, stays, "done")
+
+
+def _mimic_chunk(seed: int, number: int, stays: int, writer: TableWriter) -> None:
+    kind = "mimic-iv"
+    cohort = make_cohort(kind, seed, number, stays)
+    course = make_course(kind, seed, cohort)
+    write_people(kind, seed, cohort, writer)
+    write_diagnoses(kind, seed, cohort, writer)
+    support = make_support(kind, seed, cohort, course)
+    chart = Chart(cohort, stream(seed, kind, number, "chart"))
+    body = make_body(kind, seed, cohort, course, support)
+    chart_vitals(kind, seed, cohort, course, support, body, chart)
+    chart_consciousness(kind, seed, cohort, course, support, body, chart)
+    chart_support(kind, seed, cohort, course, support, chart)
+    chart.write(writer)
+
+
+__all__ = ["FEWEST", "MOST", "make"]

@@ -1,0 +1,37 @@
+"""Random streams that do not depend on the machine, on each other or on the order of the work."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+from numpy.random import PCG64, Generator, SeedSequence
+
+
+def stream(seed: int, kind: str, chunk: int, area: str) -> Generator:
+    """The generator of one area ("vitals") of one chunk of stays of one source.
+
+    An area that draws more or less does not shift the values of any other.
+    """
+    words = [seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF, zlib.crc32(kind.encode()), chunk]
+    return Generator(PCG64(SeedSequence([*words, zlib.crc32(area.encode())])))
+
+
+def scattered(first: int, count: int, base: int, seed: int) -> np.ndarray:
+    """`count` different identifiers from `base` + 1 up, for the running numbers from `first` on.
+
+    They look random (as the published identifiers do) and never repeat: multiplication
+    by a constant modulo a prime just below ten million is one to one.
+    """
+    prime = 9_999_991
+    step = 7_654_321 + 2 * (seed % 1_000_003)
+    return (
+        base + 1 + (np.arange(first, first + count, dtype=np.int64) * step + seed % prime) % prime
+    )
+
+
+def choose(rng: Generator, options: list[str], weights: list[float], count: int) -> np.ndarray:
+    """`count` draws from texts with weights (need not sum to one); an object array."""
+    share = np.cumsum(weights)
+    place = np.searchsorted(share / share[-1], rng.random(count), side="right")
+    return np.array(options, dtype=object)[np.minimum(place, len(options) - 1)]
