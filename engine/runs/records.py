@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from engine.catalogue.task import Task
 from engine.runs.judge import Diagnostic
@@ -144,6 +144,8 @@ class AgentResult:
 class TestResults:
     """What the judge found, under the published names."""
 
+    __test__: ClassVar[bool] = False
+
     passed: int
     """Diagnostics that hold."""
     failed: int
@@ -234,6 +236,8 @@ class RunRecord:
     """Why, or why not."""
     backend: str
     """Name of the sandbox."""
+    failure_detail: str | None
+    """Why it failed, in words for people; no cell value."""
     agent_db: AgentDb | None
     """The database given; None when the run ended before."""
     agent_result: AgentResult | None

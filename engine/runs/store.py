@@ -189,6 +189,7 @@ class RunStore:
         reward: float | None = None,
         strict_pass: bool | None = None,
         text: str = "",
+        at: str | None = None,
     ) -> str:
         """Bring a run of ours into `state`; returns the time, ISO 8601.
 
@@ -200,20 +201,16 @@ class RunStore:
             reward: 0 to 1 at the end, None where no reward is due.
             strict_pass: at the end.
             text: words for the event row; no data.
+            at: the time; now when None.
 
         Raises:
             HarnessFault: the state may not follow the present one, or the run is not ours.
         """
-        at = now()
+        at = at or now()
         with self._transaction("entering a run's state") as con:
-            row = con.execute("SELECT * FROM runs WHERE run_id = ?", [run_id]).fetchone()
-            if row is None:
-                raise HarnessFault("The run is not in the state file any more.")
+            row = _own(con, run_id)
             if state not in NEXT[State(row["state"])]:
                 raise HarnessFault(f"A run cannot go from {row['state']} to {state}.")
-            me = Owner.me()
-            if row["owner_pid"] != me.pid or not Owner(me.pid, row["owner_started"]).alive:
-                raise HarnessFault("Another program works on this run.")
             known = json.loads(row["facts"]) | dict(facts or {})
             con.execute(
                 """
@@ -233,6 +230,16 @@ class RunStore:
             )
             _event(con, run_id, at, state, text)
         return at
+
+    def note(self, run_id: str, facts: Mapping[str, Any]) -> None:
+        """Add to what is known of a run of ours, within its state.
+
+        Raises:
+            HarnessFault: the run is not ours.
+        """
+        with self._transaction("noting a run's facts") as con:
+            known = json.loads(_own(con, run_id)["facts"]) | dict(facts)
+            con.execute("UPDATE runs SET facts = ? WHERE run_id = ?", [json.dumps(known), run_id])
 
     def claim(self, run: StoredRun) -> bool:
         """Take over a run whose owner is gone; False when somebody else was quicker."""
@@ -299,6 +306,19 @@ class RunStore:
             raise Busy("The run is still at work.", todo="Cancel it first, or wait for its end.")
         with self._transaction("deleting a run") as con:
             con.execute("DELETE FROM runs WHERE run_id = ?", [run_id])
+
+
+def _own(con: sqlite3.Connection, run_id: str) -> sqlite3.Row:
+    """The row of a run that this process works on."""
+    row: sqlite3.Row | None = con.execute(
+        "SELECT * FROM runs WHERE run_id = ?", [run_id]
+    ).fetchone()
+    if row is None:
+        raise HarnessFault("The run is not in the state file any more.")
+    me = Owner.me()
+    if row["owner_pid"] != me.pid or not Owner(me.pid, row["owner_started"]).alive:
+        raise HarnessFault("Another program works on this run.")
+    return row
 
 
 def _event(con: sqlite3.Connection, run_id: str, at: str, state: State, text: str) -> None:

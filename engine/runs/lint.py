@@ -1,0 +1,191 @@
+"""The contamination lint: did the agent see or leave what it must not?
+
+Looks through every file of the agent's folder and its output for traces of the answers, of
+other runs and of secrets. A find names rule, file and line, never the text that was found.
+What the run itself had put there and the agent did not change is not looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from engine.agents.interface import DATABASE
+from engine.base.files import sha256_of
+from engine.base.jobs import Job
+from engine.runs import hostile
+from engine.runs.folder import WORK
+from engine.runs.records import LintResult, Violation
+
+_BLOCK = 1 << 20
+_OVERLAP = 4096
+_PER_RULE_AND_FILE = 20
+_TOKENS = (
+    rb"\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
+    rb"\bAIza[0-9A-Za-z_-]{35}\b",
+    rb"\bgh[pousr]_[A-Za-z0-9]{36,}\b",
+    rb"\bgithub_pat_[A-Za-z0-9_]{40,}\b",
+    rb"\bxox[abprs]-[A-Za-z0-9-]{20,}\b",
+    rb"\bAKIA[0-9A-Z]{16}\b",
+    rb"\bhf_[A-Za-z0-9]{30,}\b",
+    rb"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+)
+_ANSWERS = (
+    rb"\b(?:ground[_-]?truths?|answer[_-]?keys?)/[\w.-]+",
+    rb"\breferences?/[\w./-]+\.(?:parquet|csv(?:\.gz)?)\b",
+    rb"\b[\w-]+\.manifest\.json\b",
+    rb"\breference-notes\.md\b",
+    rb"\bPROVENANCE\.yaml\b",
+)
+_RUN_ID = re.compile(
+    rb"\b[a-z0-9-]+_(?:no-skill|with-skill(?:-all|-decoy|-rawsql)?|operational-spec)"
+    rb"_[\w.-]+_t\d+_\d{8}_\d{6}\b"
+)
+RULES = {
+    "private_path": "a path of this machine's private folders",
+    "answer_file": "the name of a file or folder that holds answers",
+    "secret": "something of the shape of an access key",
+    "other_run": "the name of another run",
+    "database_copy": "a database file other than the given one",
+    "reference_copy": "a copy of the reference",
+    "unchecked": "more files than can be checked, or one that cannot be read",
+}
+"""Rule to what it finds, in words."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a lint has to know of the run."""
+
+    run_id: str
+    """The run's own name, which is no find."""
+    private: tuple[str, ...]
+    """Host folders whose paths no agent can know."""
+    files: Mapping[str, str]
+    """SHA-256 of what was put into the work folder, by name."""
+    database_sha256: str
+    """Of the given database."""
+    reference: Path | None
+    """The reference file."""
+
+
+def lint(folder: Path, given: Given, *, job: Job) -> LintResult:
+    """Look through `folder/work` and the raw output of the run in `folder`.
+
+    Where the work folder is gone already, what was collected from it is looked through.
+
+    Raises:
+        Cancelled: the user stopped it.
+    """
+    rules = _text_rules(given)
+    found: list[Violation] = []
+    reference = _Reference(given.reference)
+    roots = [folder / WORK] if (folder / WORK).is_dir() else [folder / "agent"]
+    for root in roots:
+        if not root.is_dir():
+            continue
+        try:
+            for entry in hostile.walk(root):
+                job.check()
+                if entry.name != DATABASE or entry.size:
+                    found += _entry(entry, given, rules, reference)
+        except (hostile.TooMany, hostile.Refused):
+            found.append(Violation("unchecked", root.name, None))
+    for name in ("stdout.log", "stderr.log", *(("output.csv",) if roots[0].name != WORK else ())):
+        path = folder / name
+        if path.is_file():
+            with path.open("rb") as file:
+                found += _scan(name, file, rules)
+    return LintResult(passed=not found, violations=tuple(found), patterns=tuple(RULES))
+
+
+def _entry(
+    entry: hostile.Entry,
+    given: Given,
+    rules: Mapping[str, re.Pattern[bytes]],
+    reference: _Reference,
+) -> Iterator[Violation]:
+    name = entry.name.encode("utf-8", "replace").decode()
+    if entry.refusal is not None:
+        return
+    try:
+        with entry.open() as file:
+            head = file.read(8192)
+            file.seek(0)
+            if head[8:12] == b"DUCK":
+                if _digest(file) != given.database_sha256:
+                    yield Violation("database_copy", name, None)
+                return
+            put = given.files.get(entry.name)
+            if put is not None and _digest(file) == put:
+                return
+            file.seek(0)
+            if reference.is_copied_in(file, entry.size):
+                yield Violation("reference_copy", name, None)
+            file.seek(0)
+            if b"\0" not in head:
+                yield from _scan(name, file, rules)
+    except (hostile.Refused, OSError):
+        yield Violation("unchecked", name, None)
+
+
+class _Reference:
+    """Knows a copy of the reference file by its bytes."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path if path is not None and path.is_file() else None
+        self._size = self._path.stat().st_size if self._path else -1
+        self._sha256 = ""
+
+    def is_copied_in(self, file: BinaryIO, size: int) -> bool:
+        """Is it this very file? Hashes only where the sizes agree."""
+        if self._path is None or size != self._size:
+            return False
+        self._sha256 = self._sha256 or sha256_of(self._path)
+        return _digest(file) == self._sha256
+
+
+def _text_rules(given: Given) -> dict[str, re.Pattern[bytes]]:
+    rules = {
+        "answer_file": re.compile(b"|".join(_ANSWERS)),
+        "secret": re.compile(b"|".join(_TOKENS)),
+        "other_run": _RUN_ID,
+    }
+    paths = [re.escape(path.encode()) for path in given.private if len(path) > 1]
+    if paths:
+        rules["private_path"] = re.compile(rb"(?:%s)(?![\w.-])" % b"|".join(paths))
+    return rules
+
+
+def _scan(name: str, file: BinaryIO, rules: Mapping[str, re.Pattern[bytes]]) -> Iterator[Violation]:
+    """The finds in one file, read in blocks that overlap so that none is cut in two."""
+    counts = dict.fromkeys(rules, 0)
+    last = dict.fromkeys(rules, 0)
+    tail, lines = b"", 1
+    while block := file.read(_BLOCK):
+        text = tail + block
+        for rule, pattern in rules.items():
+            for match in pattern.finditer(text):
+                # What lies wholly in the tail was found with the block before.
+                if match.end() <= len(tail) or counts[rule] >= _PER_RULE_AND_FILE:
+                    continue
+                line = lines + text.count(b"\n", 0, match.start())
+                if line == last[rule]:
+                    continue
+                last[rule] = line
+                counts[rule] += 1
+                yield Violation(rule, name, line)
+        keep = text[-_OVERLAP:]
+        lines += text.count(b"\n", 0, len(text) - len(keep))
+        tail = keep
+
+
+def _digest(file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(_BLOCK):
+        digest.update(block)
+    return digest.hexdigest()

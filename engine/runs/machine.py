@@ -1,0 +1,302 @@
+"""The run machine: from an assignment to a closed record, one state after the other.
+
+Each state is entered in the state file before its work begins, so that whatever dies in
+between is known at the next start. The agent's faults end in a reward of 0 with a reason;
+ours, and the user's Cancel, end without a reward and are raised to the caller as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from engine.agents.interface import DATABASE, INSTRUCTION, JOB, Agent, AgentRequest, Launch
+from engine.base.errors import Cancelled, StorageFull
+from engine.base.files import sha256_of
+from engine.base.jobs import Job
+from engine.base.paths import Home
+from engine.catalogue.task import Task
+from engine.isolation.canary import run_canary
+from engine.isolation.interface import Command, Ended, Limits, Sandbox
+from engine.runs import collect, folder, hostile
+from engine.runs.judge import Judge
+from engine.runs.judging import judge_collected
+from engine.runs.live import LiveRun, OnEvent
+from engine.runs.output import TRACE, RunLog
+from engine.runs.records import AgentDb, RunRequest, RunSummary
+from engine.runs.states import Reason, State
+from engine.runs.store import RunStore, now
+
+LEAST_ROOM = 1 << 20
+"""With fewer free bytes than this after the agent's end, nothing that it wrote can be trusted."""
+
+_OURS = ".m4/"
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """All that a run needs; found, checked and built before the run is made."""
+
+    request: RunRequest
+    """What the user asked for."""
+    task: Task
+    """The task."""
+    agent: Agent
+    """The adapter."""
+    sandbox: Sandbox
+    """Where it runs; probed."""
+    database: Path
+    """The task's database, on this machine."""
+    agent_db: AgentDb
+    """The same for the record."""
+    reference: Path
+    """The reference that it will be judged against; checked to be fresh."""
+    reference_facts: Mapping[str, Any]
+    """What the record says of the reference (key, hash, rows)."""
+    private: tuple[Path, ...]
+    """Folders of this machine that must be out of reach inside."""
+    limits: Limits
+    """What the agent may use."""
+
+    @property
+    def mounts(self) -> dict[Path, str]:
+        """What is shown read-only in the work folder."""
+        return {self.database: f"{JOB}/{DATABASE}"}
+
+    @property
+    def given(self) -> frozenset[str]:
+        """What is ours in the work folder (folders end in "/"); the agent's script is not."""
+        return frozenset({DATABASE, INSTRUCTION, _OURS, f"{self.agent.skills_folder}/"})
+
+
+class RunMachine:
+    """Carries out runs on one home. Stateless: any thread may use it."""
+
+    def __init__(self, home: Home, store: RunStore) -> None:
+        self._home = home
+        self._store = store
+
+    def run(
+        self, assignment: Assignment, judge: Judge, *, job: Job, on_event: OnEvent | None = None
+    ) -> str:
+        """Carry out a run to its end; returns its id.
+
+        Raises:
+            UsageError, BadInput: the assignment cannot be carried out; no run is made.
+            Cancelled: stopped by the user; the run is closed as `cancelled`.
+            M4Error: our machinery failed; the run is closed as `exception`, without reward.
+        """
+        request, task = assignment.request, assignment.task
+        skills = folder.skills_for(task, request.condition)
+        instruction = folder.instruction_for(task, request.condition)
+        launch = assignment.agent.launch(
+            AgentRequest(
+                instruction=instruction,
+                script=request.script,
+                model=request.model,
+                memory_bytes=assignment.limits.memory_bytes,
+            )
+        )
+        run_id = self._enter_new(assignment, launch, [path.name for path in skills])
+        run = self.live(run_id, job, on_event)
+        with run.closing():
+            run.tell(State.PREPARED)
+            folder.make(run.place)
+            work = run.place / folder.WORK
+            folder.lay_out(
+                work,
+                instruction=instruction,
+                files=launch.files,
+                skills=skills,
+                skills_folder=assignment.agent.skills_folder,
+            )
+            (run.place / INSTRUCTION).write_text(instruction, encoding="utf-8")
+            if _canary(run, assignment, _hashes(work, assignment.given)):
+                ended = self._agent(run, assignment, launch)
+                _collect(run, assignment, ended)
+                judge_collected(run, task, assignment.reference, judge)
+        return run_id
+
+    def finish(self, run: LiveRun, task: Task, reference: Path, judge: Judge) -> None:
+        """Lint and score a collected run of a dead program (claimed before).
+
+        Raises:
+            Cancelled, M4Error: as `run`; the run is closed.
+        """
+        with run.closing():
+            run.enter(State.LINTING)
+            judge_collected(run, task, reference, judge)
+
+    def live(self, run_id: str, job: Job, on_event: OnEvent | None) -> LiveRun:
+        """A handle on a run of ours."""
+        return LiveRun(self._store, run_id, self._home.runs / run_id, job, on_event)
+
+    def _enter_new(self, assignment: Assignment, launch: Launch, skills: list[str]) -> str:
+        request, task = assignment.request, assignment.task
+        at = datetime.now(UTC)
+        facts = {
+            "reasoning_effort": launch.reasoning_effort,
+            "time_limit_seconds": assignment.limits.wall_seconds,
+            "backend": assignment.sandbox.name,
+            "skills": skills,
+            "reference": dict(assignment.reference_facts),
+            "agent_db": asdict(assignment.agent_db),
+            "_private": [str(path) for path in assignment.private],
+        }
+        while True:
+            run_id = folder.run_id(
+                task=task.name,
+                condition=request.condition,
+                schema=request.schema,
+                agent=request.agent,
+                model=launch.model,
+                trial=request.trial,
+                at=at,
+            )
+            summary = RunSummary(
+                run_id=run_id,
+                task=task.name,
+                source=request.source,
+                agent=request.agent,
+                model=launch.model,
+                condition=request.condition,
+                schema=request.schema,
+                trial=request.trial,
+                state=State.PREPARED.value,
+                failure_reason=None,
+                reward=None,
+                strict_pass=None,
+                started_at=now(),
+                ended_at=None,
+                live=True,
+            )
+            taken = (self._home.runs / run_id).exists()
+            if not taken and self._store.add(summary, facts):
+                return run_id
+            # Two runs in one second: the name takes the next free second.
+            at += timedelta(seconds=1)
+
+    def _agent(self, run: LiveRun, assignment: Assignment, launch: Launch) -> Ended:
+        run.enter(State.RUNNING)
+        command = Command(
+            argv=launch.argv,
+            job_folder=run.place / folder.WORK,
+            env=launch.env,
+            read_only=assignment.mounts,
+            limits=assignment.limits,
+        )
+        log = RunLog(run.run_id, run.place, run.on_event)
+        with contextlib.closing(log):
+            log.event("start", text=" ".join(launch.argv))
+            ended = assignment.sandbox.run(command, job=run.job, on_output=log.output)
+            log.event(
+                "exit",
+                text=ended.in_words,
+                returncode=ended.returncode,
+                reason=ended.reason,
+                seconds=round(ended.seconds, 3),
+            )
+        (run.place / "egress.jsonl").write_bytes(b"")  # there is no network to log
+        if ended.reason == "cancelled":
+            raise Cancelled
+        if shutil.disk_usage(self._home.runs).free < LEAST_ROOM:
+            raise StorageFull(
+                "The disk became full while the agent was at work, so its result counts for "
+                "nothing.",
+                todo="Free some space (or move the home folder with --home) and run it again.",
+            )
+        fault = _fault(ended)
+        outcome = {
+            "returncode": ended.returncode,
+            "stdout": log.tail("stdout"),
+            "stderr": log.tail("stderr"),
+            "elapsed_seconds": round(ended.seconds, 3),
+            "trace_file": TRACE,
+            "failure_reason": fault[0].value if fault else None,
+            "failure_detail": fault[1] if fault else None,
+            "ended_by": ended.reason,
+            "output_cut": ended.output_cut,
+            "peak_memory_bytes": ended.peak_memory_bytes,
+        }
+        run.enter(State.COLLECTING, {"agent_result": outcome})
+        return ended
+
+
+def _canary(run: LiveRun, assignment: Assignment, given: Mapping[str, str]) -> bool:
+    sandbox = assignment.sandbox
+    facts = {
+        "isolated": True,
+        "publishable": sandbox.publishable,
+        "publishable_reason": sandbox.publishable_reason,
+        "sandbox": sandbox.describe(),
+        "_given": dict(given),
+    }
+    run.enter(State.CANARY, facts)
+    report = run_canary(
+        sandbox,
+        job_folder=run.place / folder.WORK,
+        read_only=assignment.mounts,
+        private=assignment.private,
+        job=run.job,
+    )
+    canary = {
+        "passed": report.passed,
+        "required": True,
+        "checks": list(report.checks),
+        "failures": list(report.failures),
+    }
+    run.note({"filesystem_canary": canary})
+    if not report.passed:
+        detail = "The sandbox let a private place be read, so the agent was not started."
+        run.close(Reason.FILESYSTEM_CANARY, detail)
+    return bool(report.passed)
+
+
+def _collect(run: LiveRun, assignment: Assignment, ended: Ended) -> None:
+    """Take over what the agent left; ends with entering `linting`."""
+    got = collect.collect(
+        run.place / folder.WORK,
+        run.place,
+        artefacts=assignment.task.artefacts,
+        leave=assignment.given,
+    )
+    fault = _fault(ended) or _missing(assignment.task, got)
+    facts = {
+        "artefacts": sorted(got.artefacts),
+        "agent_files": {"kept": got.files, "left_out": got.left_out},
+        "_fault": [fault[0].value, fault[1]] if fault else None,
+    }
+    run.enter(State.LINTING, facts)
+
+
+def _hashes(work: Path, given: frozenset[str]) -> dict[str, str]:
+    """SHA-256 of what is given, by name."""
+    folders = tuple(name for name in given if name.endswith("/"))
+    return {
+        entry.name: sha256_of(work / entry.name)
+        for entry in hostile.walk(work)
+        if entry.name in given or entry.name.startswith(folders)
+    }
+
+
+def _fault(ended: Ended) -> tuple[Reason, str] | None:
+    if ended.reason == "timeout":
+        return Reason.TIMEOUT, ended.in_words
+    if ended.reason != "exited" or ended.returncode != 0:
+        return Reason.AGENT_NONZERO_EXIT, ended.in_words
+    return None
+
+
+def _missing(task: Task, got: collect.Collected) -> tuple[Reason, str] | None:
+    """The first artefact that is not there, with the reason."""
+    for name in task.artefacts:
+        if name in got.refused:
+            return Reason.NO_OUTPUT, got.refused[name]
+        if name not in got.artefacts:
+            return Reason.NO_OUTPUT, f"The agent left no {name}."
+    return None
