@@ -1,0 +1,117 @@
+"""`m4bench source …`: register, make, list, show and remove sources."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from engine.cli.context import CliContext, existing, pass_context
+from engine.sources import (
+    KINDS,
+    SourceInfo,
+    add_source,
+    find_source,
+    list_sources,
+    remove_source,
+)
+
+
+@click.group()
+def command() -> None:
+    """Register, make, list and remove sources of data."""
+
+
+def _as_json(info: SourceInfo) -> dict[str, Any]:
+    return {**asdict(info), "path": str(info.path)}
+
+
+def _brief(info: SourceInfo) -> dict[str, object]:
+    return {
+        "name": info.name,
+        "kind": info.kind,
+        "state": info.state,
+        "access": info.access,
+        "tables": len(info.tables),
+        "missing": len(info.missing),
+        "stays": info.stays,
+        "MB": round(info.size_bytes / 1e6, 1),
+        "added": info.added_at,
+    }
+
+
+def _text(info: SourceInfo) -> str:
+    lines = [f"{name:9} {value}" for name, value in _brief(info).items() if value is not None]
+    if info.digest:
+        lines.append(f"{'digest':9} {info.digest}")
+    lines += ["", "Tables and rows:"]
+    lines += [f"  {table.rows:>13,}  {table.name}" for table in info.tables]
+    if info.missing:
+        lines += ["", "Missing, and what cannot be built without it:"]
+        for table in info.missing:
+            lines.append(f"  {table.name}: {', '.join(table.needed_for) or 'nothing needs it'}")
+    return "\n".join(lines)
+
+
+def _tell(context: CliContext, info: SourceInfo) -> None:
+    context.result(_as_json(info), text=_text(info))
+
+
+@command.command()
+@click.argument("name")
+@click.argument("path")
+@click.option("--kind", type=click.Choice([*KINDS, "auto"]), default="auto", show_default=True)
+@click.option("--memory", metavar="SIZE", help='Limit of the database engine, e.g. "3GB".')
+@pass_context
+def add(context: CliContext, name: str, path: str, kind: str, memory: str | None) -> None:
+    """Register PATH as NAME and import it.
+
+    PATH is a PhysioNet-style folder of CSV, CSV.gz or Parquet files, or a DuckDB file. Called
+    again after an interruption, it goes on where it was.
+    """
+    with context.job() as job:
+        info = add_source(
+            context.home, name, existing(path), kind=kind, job=job, memory_limit=memory
+        )
+    _tell(context, info)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--kind", type=click.Choice(KINDS), required=True)
+@click.option("--stays", type=click.IntRange(1), required=True, help="How many ICU stays.")
+@click.option("--seed", type=int, default=1, show_default=True)
+@pass_context
+def synth(context: CliContext, name: str, kind: str, stays: int, seed: int) -> None:
+    """Make a synthetic source called NAME: no patient is in it."""
+    from engine.sources.synthetic import synthesize_source  # noqa: PLC0415 - only when asked for
+
+    with context.job() as job:
+        info = synthesize_source(context.home, name, kind=kind, stays=stays, seed=seed, job=job)
+    _tell(context, info)
+
+
+@command.command(name="list")
+@pass_context
+def list_(context: CliContext) -> None:
+    """All sources, unfinished imports too."""
+    infos = list_sources(context.home)
+    context.result([_as_json(info) for info in infos], rows=[_brief(info) for info in infos])
+
+
+@command.command()
+@click.argument("name")
+@pass_context
+def show(context: CliContext, name: str) -> None:
+    """One source: its tables, and what is missing for what."""
+    _tell(context, find_source(context.home, name))
+
+
+@command.command()
+@click.argument("name")
+@pass_context
+def remove(context: CliContext, name: str) -> None:
+    """Forget a source; delete its database, references and workspaces. Runs stay."""
+    remove_source(context.home, name)
+    context.result({"removed": name}, text=f"Removed {name}; its runs are kept.")
