@@ -1,0 +1,483 @@
+"""Starts one bubblewrap, watches it, and returns only when nothing of it lives any more.
+
+Who lives because of whom: the first process inside (1 in its own process namespace) is killed by
+the kernel when bubblewrap dies, bubblewrap when the thread that runs `supervise` dies; and when the
+first process dies, the kernel kills all others in the namespace, however they hid (double fork,
+setsid, ignored signals). The command itself waits for a word on a pipe before it starts, so that
+it never starts for a parent that is gone. So even ``kill -9`` of this program leaves nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.base.errors import HarnessFault, M4Error
+from engine.base.jobs import Job
+from engine.isolation.interface import MIB, OUTPUT_KEPT, Ended, Limits, OnOutput, Reason, Stream
+from engine.isolation.watch import Inside, folder_usage, free_bytes
+
+LAUNCHER = Path(__file__).with_name("launch.py")
+
+DESCRIPTORS = {"go": 3, "ready": 4, "args": 20, "seccomp": 21, "status": 22, "block": 23}
+"""Numbers under which bubblewrap and the first shell find their files."""
+
+SHELL = (
+    "printf . >&4; read -r word most <&3; "
+    'if [ "$word" != go ]; then exit 125; fi; '
+    'if [ -n "$most" ]; then ulimit -u "$most" 2>/dev/null || ulimit -p "$most" || exit 125; fi; '
+    'unset word most; exec 3<&- 4>&-; exec "$@"'
+)
+"""Says that all is set up, waits for the word, limits processes, becomes the command.
+
+(``ulimit -u`` in bash is ``ulimit -p`` in dash.)
+"""
+
+_NPROC_IN_NAMESPACE = (5, 14)
+_SETUP_SECONDS = 60.0
+_DEATH_SECONDS = 20.0
+_ENDING_SECONDS = 2.0
+_LOOK_SECONDS = 0.05
+_FOLDER_SECONDS = 0.25
+_SPARE_PROCESSES = 16
+"""Above the limit, so that the watch sees that it was passed; the kernel stops there."""
+_BLOCK = 64 * 1024
+_CUT = b"\n[the output was cut here: more than %d MiB]\n" % (OUTPUT_KEPT // MIB)
+
+
+class SetupFailed(Exception):
+    """Bubblewrap could not make the sandbox; `words` is what it said (may hold host paths)."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.words = words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All that is needed to start one bubblewrap."""
+
+    program: str
+    """Path of bubblewrap."""
+    options: tuple[str, ...]
+    """Its options; the descriptors of `DESCRIPTORS` are added here."""
+    argv: tuple[str, ...]
+    """The command inside."""
+    seccomp: bytes
+    """The system call filter."""
+    job_folder: int
+    """Descriptor of the host folder behind ``/job``."""
+    user: int | None
+    """Become this user first (as root), or stay."""
+    stage: str | None
+    """As root: where `binds` are shown in a mount namespace of its own."""
+    binds: tuple[tuple[str, str], ...]
+    """Host path, name below `stage`."""
+    limits: Limits
+
+
+def supervise(plan: Plan, *, job: Job | None, on_output: OnOutput | None) -> Ended:
+    """Run it to its end; see `Sandbox.run` for what is promised.
+
+    Raises:
+        SetupFailed: the sandbox could not be made; the command was not started.
+        HarnessFault: it was ended from outside, or cannot be ended.
+    """
+    run = _Run(plan, on_output)
+    forget = job.on_cancel(lambda: run.stop("cancelled")) if job is not None else None
+    try:
+        return run.to_its_end()
+    finally:
+        if forget is not None:
+            forget()
+
+
+class _Run:
+    """One run: the thread that calls `to_its_end` reads the output, another one watches."""
+
+    def __init__(self, plan: Plan, on_output: OnOutput | None) -> None:
+        self.plan = plan
+        self.on_output = on_output
+        self.reason: Reason | None = None
+        self.fault: BaseException | None = None
+        self.peak = 0
+        self._lock = threading.Lock()
+        self._first: int | None = None  # pidfd of the first process inside
+        self._process: subprocess.Popen[bytes] | None = None
+        self._over = threading.Event()
+        self._left = OUTPUT_KEPT
+        self._cut = False
+        self._said = bytearray()  # on stderr before the command started
+        self._started: float | None = None
+
+    def stop(self, reason: Reason) -> None:
+        """Kill everything for `reason` (the first one counts); from any thread."""
+        with self._lock:
+            if self.reason is None and not self._over.is_set():
+                self.reason = reason
+            self._kill()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if self._first is not None:
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
+            elif self._process is not None:
+                self._process.kill()
+
+    def to_its_end(self) -> Ended:
+        with contextlib.ExitStack() as stack:
+            pipes = _Pipes(stack)
+            before = _out_of_memory_kills()
+            process = self._start(pipes, stack)
+            try:
+                seconds = self._converse(process, pipes)
+            finally:
+                self._end(process, pipes)
+            if self.fault is not None:
+                if isinstance(self.fault, M4Error):
+                    raise self.fault
+                raise HarnessFault(
+                    "The watch over the sandbox failed, so it was stopped.",
+                    details=type(self.fault).__name__,
+                ) from self.fault
+            return self._ended(process.returncode, seconds, before)
+
+    def _ended(self, status: int, seconds: float, oom_before: int) -> Ended:
+        if self.reason is None:
+            if status < 0:
+                raise HarnessFault("The sandbox was ended from outside.")
+            if status == 128 + signal.SIGKILL and _out_of_memory_kills() > oom_before:
+                raise HarnessFault(
+                    "The machine ran out of memory and ended the sandbox.",
+                    todo="Close other programs, or give the run a lower memory limit.",
+                )
+        return Ended(
+            returncode=status if self.reason is None else 128 + signal.SIGKILL,
+            reason=self.reason or "exited",
+            seconds=seconds,
+            output_cut=self._cut,
+            peak_memory_bytes=self.peak,
+        )
+
+    def _start(self, pipes: _Pipes, stack: contextlib.ExitStack) -> subprocess.Popen[bytes]:
+        plan = self.plan
+        options = list(plan.options)
+        for option, name in (
+            ("--seccomp", "seccomp"),
+            ("--json-status-fd", "status"),
+            ("--block-fd", "block"),
+        ):
+            options += [option, str(DESCRIPTORS[name])]
+        inherited = {
+            "args": _memory_file(b"".join(os.fsencode(word) + b"\0" for word in options), stack),
+            "seccomp": _memory_file(plan.seccomp, stack),
+            "go": pipes.go[0],
+            "ready": pipes.ready[1],
+            "status": pipes.status[1],
+            "block": pipes.block[0],
+        }
+        spec = {
+            "parent": os.getpid(),
+            "stage": plan.stage,
+            "binds": plan.binds,
+            "user": plan.user,
+            "cpus": _some_processors(plan.limits.cpus),
+            "rlimits": _rlimits(plan.limits),
+            "descriptors": [[inherited[name], number] for name, number in DESCRIPTORS.items()],
+            "program": plan.program,
+            # Readable inside as /proc/1/cmdline: it names no path of the host.
+            "argv": [
+                *("bwrap", "--args", str(DESCRIPTORS["args"]), "--"),
+                *("/bin/sh", "-c", SHELL, "sh", *plan.argv),
+            ],
+        }
+        spec_file = _memory_file(json.dumps(spec).encode(), stack)
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(LAUNCHER), str(spec_file)],
+            stdin=subprocess.DEVNULL,
+            stdout=pipes.stdout[1],
+            stderr=pipes.stderr[1],
+            pass_fds=(*inherited.values(), spec_file),
+            env={},
+            cwd="/",
+            start_new_session=True,  # Ctrl-C in a terminal is ours to handle
+        )
+        with self._lock:
+            self._process = process
+            if self.reason is not None:
+                process.kill()
+        pipes.close_childs_ends()
+        return process
+
+    def _converse(self, process: subprocess.Popen[bytes], pipes: _Pipes) -> float:
+        """From the first sign of life to the end; the command's seconds."""
+        own = os.pidfd_open(process.pid)
+        watcher: threading.Thread | None = None
+        started = time.monotonic()
+        try:
+            pid = self._first_process(own, pipes)
+            if pid is None:
+                return 0.0
+            os.write(pipes.block[1], b".")
+            if not self._wait_for(pipes.ready[0], own, pipes):
+                self._not_set_up()
+                return 0.0
+            started = self._started = time.monotonic()
+            watcher = threading.Thread(target=self._watch, args=(pid,), name="sandbox-watch")
+            watcher.start()
+            os.write(pipes.go[1], f"go {self._most_processes()}\n".encode())
+            pipes.close("go")
+            self._read_output(own, pipes)
+            return time.monotonic() - started
+        finally:
+            self._over.set()
+            if watcher is not None:
+                watcher.join()
+            os.close(own)
+
+    def _most_processes(self) -> str:
+        """RLIMIT_NPROC for the command; empty where it is not to be set.
+
+        It is set inside, because there it counts the processes in the sandbox's own user
+        namespace. Before Linux 5.14 it counted all processes of the user on the host, so that
+        a limit could hit the user's desktop, or never; there only the watch counts.
+        """
+        major, minor = (int(part) for part in os.uname().release.split(".")[:2])
+        if (major, minor) < _NPROC_IN_NAMESPACE:
+            return ""
+        return str(self.plan.limits.processes + _SPARE_PROCESSES)
+
+    def _first_process(self, own: int, pipes: _Pipes) -> int | None:
+        """The first process inside, as bubblewrap names it; None if we were told to stop."""
+        line = b""
+        while not line.endswith(b"\n"):  # it writes a line in pieces
+            more = self._wait_for(pipes.status[0], own, pipes)
+            block = os.read(pipes.status[0], 1) if more else b""
+            if not block:
+                self._not_set_up()
+                return None
+            line += block
+        pid = int(json.loads(line)["child-pid"])
+        with self._lock:
+            self._first = os.pidfd_open(pid)
+            if self.reason is not None:
+                self._kill()
+        return pid
+
+    def _not_set_up(self) -> None:
+        if self.reason is None:
+            raise SetupFailed(self._said.decode("utf-8", "replace").strip())
+
+    def _wait_for(self, wanted: int, own: int, pipes: _Pipes) -> bool:
+        """Until `wanted` can be read (True) or bubblewrap has ended (False)."""
+        deadline = time.monotonic() + _SETUP_SECONDS
+        poll = select.poll()
+        for handle in (wanted, own, pipes.stderr[0]):
+            poll.register(handle, select.POLLIN)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise HarnessFault("The sandbox did not start within a minute.")
+            ready = {handle for handle, _ in poll.poll(left * 1000)}
+            if pipes.stderr[0] in ready:
+                block = os.read(pipes.stderr[0], _BLOCK)
+                self._said += block
+                if not block:
+                    poll.unregister(pipes.stderr[0])
+            elif wanted in ready:
+                return True
+            elif own in ready:
+                return False
+
+    def _read_output(self, own: int, pipes: _Pipes) -> None:
+        """Hand the output on while it comes, until bubblewrap has ended."""
+        streams: dict[int, Stream] = {pipes.stdout[0]: "stdout", pipes.stderr[0]: "stderr"}
+        poll = select.poll()
+        for handle in (*streams, own):
+            poll.register(handle, select.POLLIN)
+        ended = False
+        while not ended:
+            for handle, _ in poll.poll():
+                if handle == own:
+                    ended = True
+                elif not self._hand_on(handle, streams[handle]):
+                    poll.unregister(handle)
+        # What is still in the pipes; never wait for a process that holds them open.
+        for handle, stream in streams.items():
+            os.set_blocking(handle, False)
+            with contextlib.suppress(BlockingIOError):
+                while self._hand_on(handle, stream):
+                    pass
+
+    def _hand_on(self, handle: int, stream: Stream) -> bool:
+        block = os.read(handle, _BLOCK)
+        if not block:
+            return False
+        kept = block[: self._left]
+        self._left -= len(kept)
+        if kept and self.on_output is not None:
+            self.on_output(stream, kept)
+        if len(kept) < len(block) and not self._cut:
+            self._cut = True
+            if self.on_output is not None:
+                self.on_output("stderr", _CUT)
+        return True
+
+    def _watch(self, pid: int) -> None:
+        """Look at time, processes, memory and disk until the end; kill at a limit."""
+        try:
+            self._look_until_over(Inside(pid))
+        except BaseException as error:
+            # While it ends there is nothing to look at any more; otherwise it must not go on.
+            if not _is_over(self._first, _ENDING_SECONDS):
+                self.fault = error
+                with self._lock:
+                    self._kill()
+
+    def _look_until_over(self, inside: Inside) -> None:
+        limits, folder = self.plan.limits, self.plan.job_folder
+        started = self._started or time.monotonic()
+        device = os.fstat(folder).st_dev
+        least_free = min(256 * MIB, free_bytes(folder) // 20)
+        next_folder_look = 0.0
+        while not self._over.wait(_LOOK_SECONDS):
+            now = time.monotonic()
+            if now - started >= limits.wall_seconds:
+                return self.stop("timeout")
+            usage = inside.usage(limits.memory_bytes)
+            self.peak = max(self.peak, usage.memory_bytes)
+            if usage.memory_bytes > limits.memory_bytes:
+                return self.stop("memory")
+            if usage.processes > limits.processes:
+                return self.stop("processes")
+            if now >= next_folder_look:
+                used = folder_usage(folder, most_files=limits.work_files)
+                total = used.bytes + inside.deleted_but_open(device)
+                if used.files > limits.work_files or total > limits.work_bytes:
+                    return self.stop("disk")
+                if free_bytes(folder) < least_free:
+                    return self.stop("disk")
+                took = time.monotonic() - now
+                next_folder_look = now + max(_FOLDER_SECONDS, 5 * took)
+        return None
+
+    def _end(self, process: subprocess.Popen[bytes], pipes: _Pipes) -> None:
+        """Make sure that nothing lives any more."""
+        with self._lock:
+            self._kill()
+        pipes.close("go")
+        pipes.close("block")
+        if self._first is None:
+            process.kill()
+        try:
+            process.wait(_DEATH_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        first = self._first
+        if first is None:
+            return
+        try:
+            if not _is_over(first, _DEATH_SECONDS):
+                raise HarnessFault(
+                    "The processes in the sandbox cannot be ended.",
+                    todo="They wait for a disk or a device; restart the machine if they stay.",
+                )
+        finally:
+            with self._lock:
+                self._first = None
+                self._process = None
+                os.close(first)
+
+
+class _Pipes:
+    """The pipes of one run; all are closed at the end, whatever happens."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        self._open: set[int] = set()
+        stack.callback(self._close_all)
+        self.stdout, self.stderr = self._pipe(), self._pipe()
+        self.status, self.ready = self._pipe(), self._pipe()
+        self.block, self.go = self._pipe(), self._pipe()
+
+    def _pipe(self) -> tuple[int, int]:
+        ends = os.pipe()
+        self._open.update(ends)
+        return ends
+
+    def _close(self, handle: int) -> None:
+        if handle in self._open:
+            self._open.remove(handle)
+            os.close(handle)
+
+    def close_childs_ends(self) -> None:
+        for pipe in (self.stdout, self.stderr, self.status, self.ready):
+            self._close(pipe[1])
+        for pipe in (self.block, self.go):
+            self._close(pipe[0])
+
+    def close(self, name: str) -> None:
+        """Close our end of `block` or `go`: whoever waits there sees the end."""
+        self._close({"block": self.block, "go": self.go}[name][1])
+
+    def _close_all(self) -> None:
+        for handle in list(self._open):
+            self._close(handle)
+
+
+def _memory_file(content: bytes, stack: contextlib.ExitStack) -> int:
+    handle = os.memfd_create("sandbox")
+    stack.callback(os.close, handle)
+    with os.fdopen(os.dup(handle), "wb") as file:
+        file.write(content)
+    os.lseek(handle, 0, os.SEEK_SET)
+    return handle
+
+
+def _is_over(pidfd: int | None, seconds: float = 0.0) -> bool:
+    if pidfd is None:
+        return True
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
+def _some_processors(count: int) -> list[int]:
+    """`count` of the processors that we may use, others for each run."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return secrets.SystemRandom().sample(allowed, min(count, len(allowed)))
+
+
+def _rlimits(limits: Limits) -> dict[str, int]:
+    return {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_FSIZE": limits.file_bytes,
+        "RLIMIT_NOFILE": max(limits.open_files, 64),
+        # Programs reserve more than they use; the watch counts what is used.
+        "RLIMIT_AS": limits.memory_bytes * 2 + 2048 * MIB,
+        "RLIMIT_CPU": int(limits.wall_seconds * limits.cpus) + 5,
+        "RLIMIT_MSGQUEUE": 0,
+    }
+
+
+def _out_of_memory_kills() -> int:
+    for line in _lines(Path("/proc/vmstat")):
+        if line.startswith("oom_kill "):
+            return int(line.split()[1])
+    return 0
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with contextlib.suppress(OSError):
+        yield from path.read_text(encoding="ascii").splitlines()
