@@ -188,7 +188,7 @@ def pip(arguments: list[str]) -> None:
     count = 0
     for line in process.stdout:
         seen.append(line)
-        if line.startswith(("Collecting ", "Requirement already satisfied")):
+        if line.startswith(("Collecting ", "Processing ", "Requirement already satisfied")):
             count += 1
             if count % 15 == 0:
                 say(f"  {count} packages fetched")
