@@ -18,6 +18,8 @@ from typing import Any
 import psutil
 import pytest
 
+_own_folder: Path | None = None
+
 GRACE = 3.0
 """Seconds in which threads and processes that were told to end may do so."""
 
@@ -42,9 +44,16 @@ def _processes() -> dict[Hashable, str]:
     return found
 
 
-def _mounts() -> dict[Hashable, str]:
+def mounts_below(folder: Path) -> dict[Hashable, str]:
+    """What is mounted somewhere in `folder`."""
     lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
-    return {line.split()[0]: f"mount {line.split()[4]}" for line in lines}
+    places = {line.split()[0]: Path(line.split()[4]) for line in lines}
+    return {number: f"mount {p}" for number, p in places.items() if p.is_relative_to(folder)}
+
+
+def _mounts() -> dict[Hashable, str]:
+    # Only in this worker's own folder: others mount and unmount at the same time.
+    return mounts_below(_own_folder) if _own_folder else {}
 
 
 def _qt() -> dict[Hashable, str]:
@@ -83,8 +92,10 @@ def snapshot() -> list[dict[Hashable, str]]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_over() -> Iterator[None]:
+def _nothing_left_over(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Fail the test that leaves something behind."""
+    global _own_folder  # noqa: PLW0603 (known only here, the same for the whole session)
+    _own_folder = tmp_path_factory.getbasetemp()
     before: list[dict[Hashable, Any]] = snapshot()
     yield
     left = leftovers(before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import hygiene
 import pytest
@@ -31,6 +32,11 @@ def test_a_process_is_seen_until_it_ends() -> None:
         child.communicate("\n")
     assert left.startswith("process ")
     assert hygiene.leftovers(before) == []
+
+
+def test_mounts_are_seen_where_one_looks(tmp_path: Path) -> None:
+    assert "mount /proc" in hygiene.mounts_below(Path("/")).values()
+    assert hygiene.mounts_below(tmp_path) == {}
 
 
 @pytest.mark.gui
