@@ -15,6 +15,12 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from demo_homes import (  # noqa: F401 (fixtures)
+    eicu_home,
+    eicu_home_copy,
+    mimic_home,
+    mimic_home_copy,
+)
 from hygiene import _nothing_left_over  # noqa: F401 (watches every test)
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

@@ -144,7 +144,7 @@ def export_concepts(home: Home, source: str, out: Path, *, job: Job) -> tuple[Ex
         done: list[Exported] = []
         for position, name in enumerate(sorted(fresh)):
             job.progress("export", position, len(fresh), name)
-            order = ", ".join(quote(column) for column in graph.concepts[name].key)
+            order = ", ".join(quote(column) for column in graph.concepts[name].key) or "ALL"
             path = out / f"{name}.parquet"
             with writing(path, f"exporting {name}") as part, interruptible(con, job):
                 con.execute(

@@ -45,7 +45,7 @@ class Query:
     grain: str
     """What one row is."""
     key: tuple[str, ...]
-    """Columns that together name a row."""
+    """Columns that together name a row; none where rows may repeat (``key: none``)."""
     reads: Mapping[str, tuple[str, ...]]
     """Table (``schema.table``) to the columns that are read from it."""
     deviations: str
@@ -84,7 +84,8 @@ def read_query(path: Path) -> Query:
     missing = [name for name in _FIELDS if not fields.get(name)]
     if missing:
         raise HarnessFault(f"{path.name}: the header lacks {', '.join(missing)}.")
-    key = tuple(part.strip() for part in fields["key"].split(","))
+    named = fields["key"].split(",") if fields["key"] != "none" else []
+    key = tuple(part.strip() for part in named)
     if not all(_NAME.match(part) for part in key):
         raise HarnessFault(f"{path.name}: the key is not a list of column names.")
     return Query(

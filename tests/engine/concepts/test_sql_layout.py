@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sqlfluff.core import FluffConfig, Linter
+from tqdm import tqdm
 
 from engine.concepts.graph import SQL_FOLDER
 
@@ -16,6 +17,7 @@ FILES = [*sorted(SQL_FOLDER.rglob("*.sql")), *sorted(TARGETS.glob("*.sql"))]
 
 @pytest.fixture(scope="module")
 def linter() -> Linter:
+    tqdm.monitor_interval = 0  # sqlfluff brings it along; its thread would outlive the test
     return Linter(config=FluffConfig.from_path(str(ROOT)))
 
 

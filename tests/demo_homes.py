@@ -1,0 +1,63 @@
+"""Homes with the open demo data imported, made once per test session.
+
+`mimic_home` and `eicu_home` are read-only by agreement: shared by all tests (and all workers of
+a parallel run). A test that changes its home takes `mimic_home_copy` or `eicu_home_copy`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from engine.base.paths import Home, open_home
+from engine.sources import add_source
+
+
+def _shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """The session's temporary folder; with xdist the one above the workers'."""
+    base = factory.getbasetemp()
+    return base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+
+
+def _imported(factory: pytest.TempPathFactory, data: Path, source: str) -> Home:
+    folder = _shared_folder(factory)
+    root = folder / f"home-of-{source}"
+    with FileLock(folder / f"{source}.lock"):
+        if not (root / "ready").exists():
+            shutil.rmtree(root, ignore_errors=True)
+            add_source(open_home(root), source, data)
+            (root / "ready").touch()
+    return open_home(root)
+
+
+def _copy(home: Home, to: Path) -> Home:
+    shutil.copytree(home.root, to, ignore=shutil.ignore_patterns("lock", "scratch"))
+    return open_home(to)
+
+
+@pytest.fixture(scope="session")
+def mimic_home(tmp_path_factory: pytest.TempPathFactory, mimic_demo: Path) -> Home:
+    """A home with the open MIMIC-IV demo imported as the source "mimic-demo"; do not change it."""
+    return _imported(tmp_path_factory, mimic_demo, "mimic-demo")
+
+
+@pytest.fixture(scope="session")
+def eicu_home(tmp_path_factory: pytest.TempPathFactory, eicu_demo: Path) -> Home:
+    """A home with the open eICU demo imported as the source "eicu-demo"; do not change it."""
+    return _imported(tmp_path_factory, eicu_demo, "eicu-demo")
+
+
+@pytest.fixture
+def mimic_home_copy(mimic_home: Home, tmp_path: Path) -> Home:
+    """A copy of `mimic_home` that the test may change."""
+    return _copy(mimic_home, tmp_path / "mimic-home")
+
+
+@pytest.fixture
+def eicu_home_copy(eicu_home: Home, tmp_path: Path) -> Home:
+    """A copy of `eicu_home` that the test may change."""
+    return _copy(eicu_home, tmp_path / "eicu-home")
