@@ -1,6 +1,7 @@
 """Lowest Glasgow Coma Scale of each eICU unit stay, from 6 h before to 24 h after admission."""
 
 import os
+import sys
 
 import duckdb
 
@@ -81,4 +82,4 @@ ORDER BY patientunitstayid
 database = duckdb.connect(os.environ["M4_DB_PATH"], read_only=True)
 table = database.sql(QUERY)
 table.write_csv(os.environ["M4_OUTPUT_PATH"], header=True, na_rep="")
-print(f"{len(table)} unit stays written")
+sys.stdout.write(f"{len(table)} unit stays written\n")
