@@ -1,0 +1,1 @@
+"""Programs that are copied into a sandbox and run there; they use the standard library only."""
