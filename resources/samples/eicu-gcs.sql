@@ -1,11 +1,4 @@
-"""Lowest Glasgow Coma Scale of each eICU unit stay, from 6 h before to 24 h after admission."""
-
-import os
-import sys
-
-import duckdb
-
-QUERY = """
+-- Lowest Glasgow Coma Scale of each eICU unit stay, from 6 h before to 24 h after admission.
 WITH labelled AS (
     SELECT
         patientunitstayid,
@@ -76,10 +69,4 @@ SELECT
     coalesce(eyes, 4) AS gcs_eyes
 FROM eicu_crd.patient
 LEFT JOIN lowest USING (patientunitstayid)
-ORDER BY patientunitstayid
-"""
-
-database = duckdb.connect(os.environ["M4_DB_PATH"], read_only=True)
-table = database.sql(QUERY)
-table.write_csv(os.environ["M4_OUTPUT_PATH"], header=True, na_rep="")
-sys.stdout.write(f"{len(table)} unit stays written\n")
+ORDER BY patientunitstayid;
