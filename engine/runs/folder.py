@@ -128,6 +128,7 @@ def make(folder: Path) -> None:
 def release(folder: Path) -> None:
     """Give up the work folder and the reserve."""
     (folder / _RESERVE).unlink(missing_ok=True)
+    remove(folder / f"{WORK}.canary")  # of a canary that was killed
     remove(folder / WORK)
 
 

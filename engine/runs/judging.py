@@ -29,6 +29,7 @@ def judge_collected(run: LiveRun, task: Task, reference: Path, judge: Judge) -> 
         files=facts["_given"],
         database_sha256=facts["agent_db"]["sha256"],
         reference=reference,
+        reference_csv_sha256=str(facts["reference"].get("csv_sha256", "")),
     )
     found = lint.lint(run.place, given, job=run.job)
     run.note({"contamination_lint": asdict(found)})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from engine.agents.interface import DATABASE
+from engine.agents.interface import DATABASE, OUTPUT
 from engine.base.files import sha256_of
 from engine.base.jobs import Job
 from engine.runs import hostile
@@ -71,6 +71,8 @@ class Given:
     """Of the given database."""
     reference: Path | None
     """The reference file."""
+    reference_csv_sha256: str = ""
+    """Of the reference's canonical CSV form."""
 
 
 def lint(folder: Path, given: Given, *, job: Job) -> LintResult:
@@ -100,7 +102,13 @@ def lint(folder: Path, given: Given, *, job: Job) -> LintResult:
         if path.is_file():
             with path.open("rb") as file:
                 found += _scan(name, file, rules)
-    return LintResult(passed=not found, violations=tuple(found), patterns=tuple(RULES))
+    output = folder / OUTPUT
+    return LintResult(
+        passed=not found,
+        violations=tuple(found),
+        patterns=tuple(RULES),
+        identical_output=output.is_file() and sha256_of(output) == given.reference_csv_sha256,
+    )
 
 
 def _entry(

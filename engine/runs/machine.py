@@ -59,7 +59,9 @@ class Assignment:
     reference_facts: Mapping[str, Any]
     """What the record says of the reference (key, hash, rows)."""
     private: tuple[Path, ...]
-    """Folders of this machine that must be out of reach inside."""
+    """Folders of this machine that must be out of reach inside; canary files go into them."""
+    answers: tuple[Path, ...]
+    """Further folders whose paths no agent can have seen (shipped content: not written to)."""
     limits: Limits
     """What the agent may use."""
 
@@ -146,7 +148,7 @@ class RunMachine:
             "skills": skills,
             "reference": dict(assignment.reference_facts),
             "agent_db": asdict(assignment.agent_db),
-            "_private": [str(path) for path in assignment.private],
+            "_private": [str(path) for path in (*assignment.private, *assignment.answers)],
         }
         while True:
             run_id = folder.run_id(
@@ -242,19 +244,14 @@ def _canary(run: LiveRun, assignment: Assignment, given: Mapping[str, str]) -> b
         job_folder=run.place / folder.WORK,
         read_only=assignment.mounts,
         private=assignment.private,
+        limits=assignment.limits,
         job=run.job,
     )
-    canary = {
-        "passed": report.passed,
-        "required": True,
-        "checks": list(report.checks),
-        "failures": list(report.failures),
-    }
-    run.note({"filesystem_canary": canary})
+    run.note({"filesystem_canary": report.as_dict()})
     if not report.passed:
         detail = "The sandbox let a private place be read, so the agent was not started."
         run.close(Reason.FILESYSTEM_CANARY, detail)
-    return bool(report.passed)
+    return report.passed
 
 
 def _collect(run: LiveRun, assignment: Assignment, ended: Ended) -> None:

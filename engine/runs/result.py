@@ -237,4 +237,5 @@ def _lint(value: Mapping[str, Any]) -> LintResult:
             if isinstance(v, dict)
         ),
         patterns=tuple(str(item) for item in value.get("patterns") or ()),
+        identical_output=bool(value.get("identical_output")),
     )

@@ -6,19 +6,42 @@ kept open between calls. Long ones take a `Job`.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from engine.base.errors import HarnessFault
-from engine.base.jobs import Job
+import psutil
+
+from engine.agents import AgentRequest, find_agent
+from engine.base.content import content_folder
+from engine.base.errors import BadInput, M4Error, UsageError
+from engine.base.files import os_error
+from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home
-from engine.catalogue.task import Task, list_tasks
-from engine.runs.records import RunEvent, RunRecord, RunRequest, RunSummary
+from engine.catalogue.task import Task, find_task, list_tasks
+from engine.isolation.backends import (
+    available_backends,
+    backend_names,
+    choose_backend,
+    make_backend,
+)
+from engine.isolation.interface import Limits
+from engine.references import build_references, find_target, open_reference, reference_state
+from engine.runs import folder, result
+from engine.runs.machine import Assignment, RunMachine
+from engine.runs.output import shown_log
+from engine.runs.records import SCHEMAS, AgentDb, RunEvent, RunRecord, RunRequest, RunSummary
+from engine.runs.recovery import Means, recover
+from engine.runs.store import RunStore, StoredRun
+from engine.scoring import align
+from engine.sources import SourceInfo, add_source, find_source, list_sources, remove_source
+from engine.sources.synthetic import synthesize_source
+from engine.workbench.judges import DIFF, OUTPUT, judge_for
 from engine.workbench.types import BackendInfo, ReferenceState
 
-if TYPE_CHECKING:
-    from engine.sources import SourceInfo
+_MEMORY = 4 << 30
+_SHARE_OF_MEMORY = 0.6
 
 
 class Workbench:
@@ -29,29 +52,31 @@ class Workbench:
 
     def __init__(self, home: Home) -> None:
         self.home = home
+        self._store = RunStore(home.state)
+        self._machine = RunMachine(home, self._store)
 
     def close(self) -> None:
-        """Nothing can be asked afterwards; running work is not stopped by this."""
+        """The front end is done. Nothing is open between calls, so nothing is to be freed."""
 
     # --- sources
 
     def sources(self) -> tuple[SourceInfo, ...]:
         """All registered sources, by name."""
-        raise HarnessFault("not wired yet")
+        return tuple(list_sources(self.home))
 
     def add_source(self, name: str, path: Path, *, kind: str = "auto", job: Job) -> SourceInfo:
         """Register and import a folder of CSV or Parquet files, or a DuckDB file."""
-        raise HarnessFault("not wired yet")
+        return add_source(self.home, name, path, kind=kind, job=job)
 
     def synth_source(
-        self, name: str, *, kind: str, stays: int, seed: int = 0, job: Job
+        self, name: str, *, kind: str, stays: int, seed: int = 1, job: Job
     ) -> SourceInfo:
         """Make a synthetic source."""
-        raise HarnessFault("not wired yet")
+        return synthesize_source(self.home, name, kind=kind, stays=stays, seed=seed, job=job)
 
     def remove_source(self, name: str) -> None:
         """Forget a source and delete what was built from it; runs are kept."""
-        raise HarnessFault("not wired yet")
+        remove_source(self.home, name)
 
     # --- tasks and references
 
@@ -60,30 +85,63 @@ class Workbench:
         return list_tasks()
 
     def sources_for(self, task: Task) -> tuple[SourceInfo, ...]:
-        """The sources that a task can be run on."""
-        return tuple(info for info in self.sources() if info.kind == task.source_kind)
+        """The finished sources that a task can be run on."""
+        return tuple(
+            info
+            for info in self.sources()
+            if info.kind == task.source_kind and info.state == "ready"
+        )
 
     def reference_state(self, task: Task, source: str) -> ReferenceState:
-        """Is the task's reference there, and does it hold?"""
-        raise HarnessFault("not wired yet")
+        """Is the task's reference there, and does it hold? Cheap: fit for lists."""
+        found = reference_state(self.home, source, task.target)
+        manifest = found.manifest
+        return ReferenceState(
+            state=found.state,
+            rows=manifest.rows if manifest else None,
+            built_at=manifest.built_at if manifest else None,
+            why=found.why,
+        )
 
     def reference_notes(self, task: Task) -> str:
-        """The reference's rules as Markdown."""
-        raise HarnessFault("not wired yet")
+        """The reference's rules as Markdown: facts of its SQL, then the family's notes."""
+        target = find_target(task.target)
+        facts = [
+            f"**{target.purpose}**",
+            "",
+            f"- Grain: {target.grain}",
+            f"- Key: {', '.join(target.key)}",
+            f"- Reads: {', '.join(f'`{table}`' for table in target.reads)}",
+            f"- Deviations from the public code: {target.deviations}",
+            "",
+        ]
+        notes = task.folder.parent / "reference-notes.md"
+        text = notes.read_text(encoding="utf-8") if notes.is_file() else ""
+        return "\n".join(facts) + text
 
     def reference_sql(self, task: Task) -> str:
-        """The SQL that makes the reference."""
-        raise HarnessFault("not wired yet")
+        """The SQL that makes the reference, with its header."""
+        return find_target(task.target).text
 
     def build_reference(self, task: Task, source: str, *, job: Job) -> ReferenceState:
-        """Build the task's reference (and the concepts it needs)."""
-        raise HarnessFault("not wired yet")
+        """Build the task's reference (and the concepts it needs), if it does not hold."""
+        build_references(self.home, source, [task.target], job=job)
+        return self.reference_state(task, source)
 
     # --- runs
 
     def backends(self) -> tuple[BackendInfo, ...]:
-        """The ways to isolate an agent, and which work here."""
-        raise HarnessFault("not wired yet")
+        """The ways to isolate an agent, and which work here (really tried: some seconds)."""
+        return tuple(
+            BackendInfo(
+                name=info.name,
+                works=info.works,
+                publishable=info.publishable,
+                detail=info.why_not or "A trivial program was run in it.",
+                todo=info.todo,
+            )
+            for info in available_backends(self.home)
+        )
 
     def run(
         self,
@@ -103,11 +161,41 @@ class Workbench:
                 closed as failed, without a reward.
             Cancelled: the user stopped it; the run is closed as cancelled.
         """
-        raise HarnessFault("not wired yet")
+        from engine.workspaces import build_workspace  # noqa: PLC0415 - until it has landed
+
+        task = self._checked(request)
+        sandbox = choose_backend(self.home, request.backend)
+        if reference_state(self.home, request.source, task.target).state != "ready":
+            build_references(self.home, request.source, [task.target], job=job)
+        reference = open_reference(self.home, request.source, task.target)
+        database = build_workspace(self.home, task, request.source, schema=request.schema, job=job)
+        assignment = Assignment(
+            request=request,
+            task=task,
+            agent=find_agent(request.agent),
+            sandbox=sandbox,
+            database=database.path,
+            agent_db=AgentDb("database.duckdb", database.sha256, database.size_bytes),
+            reference=reference,
+            reference_facts=self._reference_facts(task, request.source),
+            private=self._private(),
+            answers=(content_folder("tasks").resolve(),),
+            limits=Limits(
+                wall_seconds=request.time_limit_seconds,
+                memory_bytes=min(_MEMORY, int(psutil.virtual_memory().total * _SHARE_OF_MEMORY)),
+            ),
+        )
+        run_id = self._machine.run(
+            assignment, judge_for(task, self.home), job=job, on_event=on_event
+        )
+        record = self.run_record(run_id)
+        if request.results is not None:
+            _copy(record.folder, request.results / run_id)
+        return record
 
     def runs(self, *, task: str | None = None) -> tuple[RunSummary, ...]:
         """All runs (of a task), newest first."""
-        raise HarnessFault("not wired yet")
+        return tuple(run.summary for run in self._store.list(task))
 
     def run_record(self, run_id: str) -> RunRecord:
         """Everything that is known of a run.
@@ -115,30 +203,144 @@ class Workbench:
         Raises:
             UsageError: there is no such run.
         """
-        raise HarnessFault("not wired yet")
+        run = self._store.find(run_id)
+        place = self.home.runs / run_id
+        raw = None if run.summary.live else result.read(place)
+        return result.parse(run.summary, place, raw or result.compose(run.summary, run.facts))
+
+    def run_events(self, run_id: str) -> tuple[tuple[str, str, str], ...]:
+        """The run's way through its states: (time, state, words), oldest first."""
+        return self._store.events(run_id)
 
     def run_log(self, run_id: str) -> str:
         """The agent's output, at most 1 MiB of it, control characters neutralised."""
-        raise HarnessFault("not wired yet")
+        self._store.find(run_id)
+        return shown_log(self.home.runs / run_id)
 
     def diff_of(self, run_id: str, *, job: Job) -> Path | None:
         """The run's `diff.duckdb`; made again when it is gone.
 
-        None when it cannot be: no output was kept, or the reference is gone.
+        None when it cannot be: the run still lives, no output was kept, or the reference that
+        it was judged against is gone or has changed.
         """
-        raise HarnessFault("not wired yet")
+        run = self._store.find(run_id)
+        place = self.home.runs / run_id
+        path, output = place / DIFF, place / OUTPUT
+        if run.summary.live or not output.is_file():
+            return None
+        if not path.is_file():
+            try:
+                means = self._means(run)
+            except M4Error:
+                return None
+            align(
+                means.task.evaluation,
+                output,
+                means.reference,
+                to=path,
+                job=job,
+                scratch=self.home.scratch,
+            )
+        return path
 
     def delete_run(self, run_id: str) -> None:
         """Delete a run that has ended, with its folder.
 
         Raises:
+            UsageError: there is no such run.
             Busy: it is still at work.
         """
-        raise HarnessFault("not wired yet")
+        self._store.delete(run_id)
+        try:
+            folder.remove(self.home.runs / run_id)
+        except OSError as error:
+            raise os_error(error, "deleting the run's folder") from error
 
-    def recover(self) -> tuple[RunSummary, ...]:
-        """Finish or close what a killed program left; returns those runs.
+    def recover(
+        self, *, on_event: Callable[[RunEvent], None] | None = None
+    ) -> tuple[RunSummary, ...]:
+        """Finish or close what a killed program left; returns those runs, oldest first.
 
         Call once at the start. Runs of other living programs are left alone.
         """
-        raise HarnessFault("not wired yet")
+        return recover(
+            self._store,
+            self._machine,
+            [make_backend(self.home, name) for name in backend_names()],
+            self._means,
+            job=SimpleJob(),
+            on_event=on_event,
+        )
+
+    # --- helpers
+
+    def _checked(self, request: RunRequest) -> Task:
+        """Everything about a request that can be said before long work."""
+        task = find_task(request.task) if isinstance(request.task, str) else request.task
+        info = find_source(self.home, request.source)
+        if info.kind != task.source_kind:
+            raise UsageError(
+                f"The task {task.name} needs {task.source_kind} data; {info.name} is {info.kind}.",
+                todo="Name another source; `m4bench source list` shows them.",
+            )
+        if request.schema not in SCHEMAS:
+            raise UsageError(
+                f"There is no schema called {request.schema}.",
+                todo=f"Use one of: {', '.join(SCHEMAS)}.",
+            )
+        if request.trial < 1:
+            raise UsageError("Trials are counted from 1.", todo="Say --trial 1 or higher.")
+        if not request.time_limit_seconds > 0:
+            raise UsageError("The time limit must be more than 0 seconds.")
+        folder.skills_for(task, request.condition)
+        find_agent(request.agent).launch(
+            AgentRequest(instruction="", script=request.script, model=request.model)
+        )
+        if request.results is not None:
+            try:
+                request.results.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise os_error(error, "making the folder for results") from error
+        return task
+
+    def _private(self) -> tuple[Path, ...]:
+        home = self.home
+        return (home.root, home.sources, home.references, home.workspaces, home.runs)
+
+    def _reference_facts(self, task: Task, source: str) -> dict[str, Any]:
+        manifest = reference_state(self.home, source, task.target).manifest
+        if manifest is None:
+            raise BadInput("The reference vanished while the run was made.", todo="Try again.")
+        return {
+            "key": manifest.key,
+            "rows": manifest.rows,
+            "built_at": manifest.built_at,
+            "source_digest": manifest.source_digest,
+            "sql_sha256": manifest.sql_sha256,
+            "parquet_sha256": manifest.parquet_sha256,
+            "csv_sha256": manifest.content_sha256,
+        }
+
+    def _means(self, run: StoredRun) -> Means:
+        """What a run is judged with, if it is still what it was."""
+        task = find_task(run.summary.task)
+        reference = open_reference(self.home, run.summary.source, task.target)
+        facts = self._reference_facts(task, run.summary.source)
+        if facts["csv_sha256"] != run.facts["reference"]["csv_sha256"]:
+            raise BadInput(
+                "The reference is not the one any more that the run was to be judged against.",
+                todo="Run it again.",
+            )
+        return Means(task, reference, judge_for(task, self.home))
+
+
+def _copy(place: Path, to: Path) -> None:
+    """A copy of a run folder where the user wants it."""
+    try:
+        shutil.copytree(place, to)
+    except OSError as error:
+        raise os_error(error, "copying the run's folder") from error
+    except shutil.Error as error:
+        raise BadInput(
+            "The run's folder could not be copied whole.", todo="See the folder for results."
+        ) from error

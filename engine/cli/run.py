@@ -1,0 +1,91 @@
+"""`m4bench run`: one run of an agent on a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from engine.cli.context import CliContext, existing, pass_context
+from engine.cli.runs import show_record
+from engine.runs.records import CONDITIONS, SCHEMAS, RunEvent, RunRequest
+from engine.workbench import Workbench
+
+
+@click.command()
+@click.argument("task")
+@click.argument("source")
+@click.option(
+    "--agent",
+    default="script",
+    show_default=True,
+    metavar="NAME",
+    help="script (others: script|replay|codex|claude|gemini|pi come with later versions).",
+)
+@click.option("--script", metavar="FILE", help="The .sql or .py file that is the agent.")
+@click.option("--model", metavar="M", help="Name of the model, for the record.")
+@click.option("--condition", type=click.Choice(CONDITIONS), default="no-skill", show_default=True)
+@click.option("--schema", type=click.Choice(SCHEMAS), default="native", show_default=True)
+@click.option("--trial", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--backend",
+    type=click.Choice(["docker", "bubblewrap"]),
+    help="The sandbox; the best that works here when not given.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1800,
+    show_default=True,
+    metavar="SECONDS",
+    help="Wall time of the agent.",
+)
+@click.option("--results", metavar="DIR", help="A folder that gets a copy of the run's folder.")
+@pass_context
+def command(
+    context: CliContext,
+    *,
+    task: str,
+    source: str,
+    agent: str,
+    script: str | None,
+    model: str | None,
+    condition: str,
+    schema: str,
+    trial: int,
+    backend: str | None,
+    time_limit: float,
+    results: str | None,
+) -> None:
+    """Run an agent on TASK with the data of SOURCE in the sandbox, score it, print the record.
+
+    TASK is a name or a task folder. Builds the reference and the agent's database first where
+    they are missing. Ends with 0 when the run was scored, whatever its reward.
+    """
+    request = RunRequest(
+        task=task,
+        source=source,
+        agent=agent,
+        script=existing(script) if script else None,
+        model=model,
+        condition=condition,
+        schema=schema,
+        trial=trial,
+        backend=backend,
+        time_limit_seconds=time_limit,
+        results=Path(results).absolute() if results else None,
+    )
+    workbench = Workbench(context.home)
+    workbench.recover()
+
+    def tell(event: RunEvent) -> None:
+        if event.kind == "state":
+            context.event("state", run_id=event.run_id, state=event.text)
+        else:
+            context.event("log", run_id=event.run_id, stream=event.stream, text=event.text)
+            if context.events is None:
+                context.err.out(event.text, end="", highlight=False)
+
+    with context.job() as job:
+        record = workbench.run(request, job=job, on_event=tell)
+    show_record(context, record)
