@@ -12,48 +12,48 @@ import numpy as np
 
 from engine.sources.synth.cohort import Cohort
 from engine.sources.synth.course import Course, slow
-from engine.sources.synth.seeds import stream
+from engine.sources.synth.seeds import Array, Streams
 from engine.sources.synth.ventilation import NIV, Support
 
 
 @dataclass(frozen=True)
 class Body:
-    """Stays × hours unless said otherwise."""
+    """Stays by hours unless said otherwise."""
 
-    heart_rate: np.ndarray
+    heart_rate: Array
     """Beats per minute."""
-    systolic: np.ndarray
+    systolic: Array
     """mmHg."""
-    diastolic: np.ndarray
+    diastolic: Array
     """mmHg."""
-    mean: np.ndarray
+    mean: Array
     """mmHg."""
-    pressor: np.ndarray
+    pressor: Array
     """Vasopressor support in mmHg held up; 0 without."""
-    breaths: np.ndarray
+    breaths: Array
     """Breaths per minute."""
-    temperature: np.ndarray
+    temperature: Array
     """Degrees Celsius."""
-    saturation: np.ndarray
+    saturation: Array
     """Percent."""
-    glucose: np.ndarray
+    glucose: Array
     """mg/dL."""
-    eyes: np.ndarray
+    eyes: Array
     """Glasgow Coma Scale, eye opening 1 to 4."""
-    verbal: np.ndarray
+    verbal: Array
     """Verbal response 1 to 5; meaningless with a tube."""
-    motor: np.ndarray
+    motor: Array
     """Motor response 1 to 6."""
-    diabetic: np.ndarray
+    diabetic: Array
     """Stays."""
 
 
-def make_body(kind: str, seed: int, cohort: Cohort, course: Course, support: Support) -> Body:
+def make_body(streams: Streams, cohort: Cohort, course: Course, support: Support) -> Body:
     """The visible signs of every hour."""
-    rng = stream(seed, kind, cohort.number, "body")
-    stays, length = course.valid.shape
+    rng = streams.of("body")
+    stays, length = cohort.stays, course.valid.shape[1]
 
-    def each(mean: float, spread: float) -> np.ndarray:
+    def each(mean: float, spread: float) -> Array:
         return rng.normal(mean, spread, (stays, 1))
 
     shock, lung, brain = (course.organ[name] for name in ("shock", "lung", "brain"))
@@ -67,7 +67,7 @@ def make_body(kind: str, seed: int, cohort: Cohort, course: Course, support: Sup
         each(36.75, 0.22)
         + 1.15 * infection * (0.55 + 0.45 * course.noise)
         + 0.16 * course.day
-        + cohort.shift("temperature")[:, None] * (ease if kind else 1)
+        + cohort.shift("temperature")[:, None] * ease
         + 0.14 * slow(rng, stays, length, 0.85)
     )
     temperature = np.clip(temperature, 27.5, 42.2)

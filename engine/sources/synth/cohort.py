@@ -6,16 +6,17 @@ admission), so that rules by patient and rules by stay differ, as they do in rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from engine.sources.synth.pictures import ORGANS, PICTURES, Picture
-from engine.sources.synth.seeds import scattered, stream
+from engine.sources.synth.pictures import ORGANS, PICTURES
+from engine.sources.synth.seeds import Array, Streams, scattered
 from engine.sources.synth.writer import NO_TIME
 
 HOUR = 3600
 DAY = 24 * HOUR
+YEAR = 365.242 * DAY
 CHUNK = 1000
 """Stays made at once; part of the definition of the data, like the seed."""
 LONGEST = 240
@@ -29,61 +30,61 @@ class Cohort:
 
     number: int
     """Running number of the chunk."""
-    subject_id: np.ndarray
+    subject_id: Array
     """Patients; the last few have no ICU stay, the very last no admission either."""
-    gender: np.ndarray
+    gender: Array
     """Patients: text F or M."""
-    anchor_age: np.ndarray
+    anchor_age: Array
     """Patients: years, 91 stands for 90 and older."""
-    anchor_year: np.ndarray
+    anchor_year: Array
     """Patients: shifted calendar year."""
-    dod: np.ndarray
+    dod: Array
     """Patients: death as days since 1970, or `NO_TIME`."""
-    frail: np.ndarray
+    frail: Array
     """Patients: 0 to 1, likelihood of chronic disease."""
-    hadm_id: np.ndarray
+    hadm_id: Array
     """Admissions, those of ICU stays first."""
-    adm_patient: np.ndarray
+    adm_patient: Array
     """Admissions: index into patients."""
-    admittime: np.ndarray
+    admittime: Array
     """Admissions."""
-    dischtime: np.ndarray
+    dischtime: Array
     """Admissions."""
-    deathtime: np.ndarray
+    deathtime: Array
     """Admissions: death in hospital."""
-    adm_picture: np.ndarray
+    adm_picture: Array
     """Admissions: index into `PICTURES`."""
-    adm_elective: np.ndarray
+    adm_elective: Array
     """Admissions: planned."""
-    adm_surgical: np.ndarray
+    adm_surgical: Array
     """Admissions: under a surgical service."""
     icu_admissions: int
     """How many admissions, counted from the first, have an ICU stay."""
-    stay_id: np.ndarray
+    stay_id: Array
     """ICU stays."""
-    stay_adm: np.ndarray
+    stay_adm: Array
     """Stays: index into admissions."""
-    stay_patient: np.ndarray
+    stay_patient: Array
     """Stays: index into patients."""
-    picture: np.ndarray
+    picture: Array
     """Stays: index into `PICTURES`."""
-    organs: np.ndarray
-    """Stays × `ORGANS`: start values."""
-    intime: np.ndarray
+    organs: Array
+    """Stays by `ORGANS`: start values."""
+    intime: Array
     """Stays."""
-    outtime: np.ndarray
+    outtime: Array
     """Stays."""
-    hours: np.ndarray
+    hours: Array
     """Stays: charted whole hours, 1 to `LONGEST`."""
-    dies: np.ndarray
+    dies: Array
     """Stays: ends with death in the ICU."""
-    age: np.ndarray
+    age: Array
     """Stays: years at ICU admission, not rounded."""
-    female: np.ndarray
+    female: Array
     """Stays."""
-    height: np.ndarray
+    height: Array
     """Stays: cm."""
-    weight: np.ndarray
+    weight: Array
     """Stays: kg."""
 
     @property
@@ -92,172 +93,238 @@ class Cohort:
         return len(self.stay_id)
 
     @property
-    def stay_subject(self) -> np.ndarray:
+    def stay_subject(self) -> Array:
         """Stays: subject_id."""
         return self.subject_id[self.stay_patient]
 
     @property
-    def stay_hadm(self) -> np.ndarray:
+    def stay_hadm(self) -> Array:
         """Stays: hadm_id."""
         return self.hadm_id[self.stay_adm]
 
-    def named(self, *names: str) -> np.ndarray:
+    def named(self, *names: str) -> Array:
         """Stays whose picture has one of the names, as booleans."""
         wanted = [index for index, picture in enumerate(PICTURES) if picture.name in names]
         return np.isin(self.picture, wanted)
 
-    def shift(self, quantity: str) -> np.ndarray:
+    def shift(self, quantity: str) -> Array:
         """Stays: the picture's offset of a set point."""
         return np.array([picture.shifts.get(quantity, 0.0) for picture in PICTURES])[self.picture]
 
 
-def pictures_of(stays: np.ndarray) -> list[Picture]:
-    """The pictures of stays given by picture index."""
-    return [PICTURES[index] for index in stays]
-
-
-def by_picture(attribute: str) -> np.ndarray:
+def by_picture(attribute: str) -> Array:
     """An attribute of all pictures as an array."""
     return np.array([getattr(picture, attribute) for picture in PICTURES])
 
 
-def make_cohort(kind: str, seed: int, number: int, stays: int) -> Cohort:
+def make_cohort(streams: Streams, stays: int) -> Cohort:
     """One chunk of the cohort.
 
     Args:
-        kind: source kind, only for the random stream.
-        seed: of the source.
-        number: of the chunk; its identifiers do not meet those of another chunk.
+        streams: of the chunk; its identifiers do not meet those of another chunk.
         stays: how many ICU stays.
     """
-    rng = stream(seed, kind, number, "cohort")
-    share = by_picture("share")
-    picture = rng.choice(len(PICTURES), stays, p=share / share.sum())
-    if number == 0:
-        # The first stays go once through all pictures, so that small sources have each.
-        first = min(stays, len(PICTURES))
-        picture[:first] = np.argsort(-share, kind="stable")[:first]
+    rng = streams.of("cohort")
+    picture = _draw_pictures(rng, streams.chunk, stays)
     draw = rng.random(stays)
     new_patient = draw < 0.72
     new_patient[0] = True
     new_adm = new_patient | (draw < 0.86)
-    patient = np.cumsum(new_patient) - 1
-    adm = np.cumsum(new_adm) - 1
-    patients, adms = int(patient[-1]) + 1, int(adm[-1]) + 1
-    first_stay = np.flatnonzero(new_patient)
-    first_of_adm = np.flatnonzero(new_adm)
-
+    patient, adm = np.cumsum(new_patient) - 1, np.cumsum(new_adm) - 1
     organs = np.array([item.organs for item in PICTURES])[picture]
     mild = rng.beta(5, 2.2, (stays, 1)) * 1.35
     organs = np.clip(organs * mild + rng.normal(0, 0.09, (stays, len(ORGANS))), 0, 1.25)
-
-    # People.
-    female_p = rng.random(patients) < 0.44
-    age_mean, age_spread = by_picture("age")[picture[first_stay]].T
-    age_p = np.clip(rng.normal(age_mean, age_spread), 18.05, 97)
-    frail = np.clip(rng.beta(1.6, 2.6, patients) + (age_p - 60) / 110, 0.02, 0.98)
-    height_p = np.clip(rng.normal(np.where(female_p, 162.5, 176.0), 7.2), 138, 208)
-    bmi = np.exp(rng.normal(np.log(27.8), 0.22, patients))
-    weight_p = np.round(np.clip(bmi * (height_p / 100) ** 2, 34, 240), 1)
+    last = np.append(new_patient[1:], True)
+    dies_there = last & (
+        rng.random(stays) < by_picture("death")[picture] * (0.35 + organs.mean(1) * 1.9)
+    )
+    dies = dies_there & (rng.random(stays) < 0.72)
+    elective = rng.random(stays) < by_picture("elective")[picture]
+    surgical = rng.random(stays) < by_picture("surgical")[picture] + 0.06
+    people = _people(rng, picture[np.flatnonzero(new_patient)])
 
     # Stays in time: each after the one before it of the same patient.
-    dies_adm = rng.random(stays) < by_picture("death")[picture] * (0.35 + organs.mean(1) * 1.9)
-    last = np.append(new_patient[1:], True)
-    dies_adm &= last
-    dies = dies_adm & (rng.random(stays) < 0.72)
     length = by_picture("hours")[picture] * np.exp(rng.normal(0, 0.62, stays))
     length = np.clip(length * np.where(dies, 0.8, 1.0), 5, LONGEST - 1.0)
     los = (length * HOUR).astype(np.int64) + rng.integers(0, 60, stays)
-    elective = rng.random(stays) < by_picture("elective")[picture]
-    surgical = rng.random(stays) < by_picture("surgical")[picture] + 0.06
     before = _before_icu(rng, elective)
     ward = np.where(dies, 0, rng.gamma(1.6, 2.6 * DAY, stays)).astype(np.int64)
-    between = np.exp(rng.normal(np.log(90), 1.5, stays))
-    between = (np.clip(between, 0.4, 700) * DAY).astype(np.int64)
-    bounce = (rng.gamma(1.3, 1.8 * DAY, stays)).astype(np.int64) + 2 * HOUR
-    step = np.where(new_adm, ward[np.arange(stays) - 1] + between + before, bounce)
-    step = np.where(new_patient, 0, step + los[np.arange(stays) - 1])
-    run = np.cumsum(step)
-    run -= run[first_stay][patient]
-    anchor_year = rng.integers(2112, 2192, patients)
-    year_start = (
-        (anchor_year - 1970).astype("datetime64[Y]").astype("datetime64[s]").astype(np.int64)
-    )
-    start = year_start + (rng.uniform(-0.9, 1.9, patients) * 365 * DAY).astype(np.int64)
+    between = np.clip(np.exp(rng.normal(np.log(90), 1.5, stays)), 0.4, 700)
+    bounce = rng.gamma(1.3, 1.8 * DAY, stays).astype(np.int64) + 2 * HOUR
+    step = np.where(new_adm, np.roll(ward, 1) + (between * DAY).astype(np.int64) + before, bounce)
+    run = np.cumsum(np.where(new_patient, 0, step + np.roll(los, 1)))
+    run -= run[new_patient][patient]
+    start = people.year_start + (rng.uniform(-0.9, 1.9, people.count) * 365 * DAY).astype(np.int64)
     intime = start[patient] + run
     outtime = intime + los
-    years = (intime - year_start[patient]) / (365.242 * DAY)
-    age = age_p[patient] + (intime - intime[first_stay][patient]) / (365.242 * DAY)
-    anchor = np.floor(age[first_stay] - years[first_stay] + 1e-9).astype(np.int64)
-    anchor = np.where(anchor >= 90, 91, np.clip(anchor, 17, 89))
+    age = people.age[patient] + run / YEAR
 
-    # Admissions.
-    final = np.append(first_of_adm[1:], stays) - 1
-    admittime = intime[first_of_adm] - before[first_of_adm]
-    dischtime = outtime[final] + ward[final]
-    died = dies_adm[final]
-    deathtime = np.where(died, dischtime, NO_TIME)
-    extra = _elsewhere(rng, patients, intime[first_stay], outtime[np.flatnonzero(last)])
-    outside = int(patients * 0.07) + 1
-    lone = int(patients * 0.05) + 1
-    lone_admit = year_extra = None
-    total = patients + outside + lone
-    anchor_year = np.append(anchor_year, rng.integers(2112, 2192, outside + lone))
-    lone_admit = (anchor_year[patients : patients + outside] - 1970).astype("datetime64[Y]").astype(
-        "datetime64[s]"
-    ).astype(np.int64) + rng.integers(0, 365 * DAY, outside)
-    del year_extra
-    extra_patient = np.concatenate([extra[0], np.arange(patients, patients + outside)])
-    extra_admit = np.concatenate([extra[1], lone_admit])
-    extra_stay = np.clip(rng.gamma(1.4, 2.6 * DAY, len(extra_admit)), 3 * HOUR, 40 * DAY)
-    extra_disch = extra_admit + extra_stay.astype(np.int64)
-    room = np.concatenate([extra[2], np.full(outside, np.iinfo(np.int64).max)])
-    extra_disch = np.minimum(extra_disch, np.maximum(room, extra_admit + HOUR))
-    more = len(extra_admit)
-    gender = np.where(np.append(female_p, rng.random(outside + lone) < 0.5), "F", "M")
-    anchor = np.append(anchor, rng.integers(18, 89, outside + lone))
-    frail = np.append(frail, rng.beta(1.6, 2.6, outside + lone))
-    dod = np.full(total, NO_TIME)
-    dead = patient[final][died]
-    dod[dead] = dischtime[died] // DAY
-    later = np.flatnonzero((rng.random(patients) < 0.12) & (dod[:patients] == NO_TIME))
-    dod[later] = outtime[np.flatnonzero(last)][later] // DAY + rng.integers(30, 360, len(later))
-
-    offset = number * _PATIENTS_PER_CHUNK
+    first = np.flatnonzero(new_adm)
+    final = np.append(first[1:], stays) - 1
+    admissions = _Admissions(
+        patient=patient[first],
+        admittime=intime[first] - before[first],
+        dischtime=outtime[final] + ward[final],
+        died=dies_there[final],
+        picture=picture[first],
+        elective=elective[first],
+        surgical=surgical[first],
+    )
+    people.settle_anchor(start)
+    gone = admissions.died
+    people.dod[admissions.patient[gone]] = admissions.dischtime[gone] // DAY
+    later = np.flatnonzero((rng.random(people.count) < 0.12) & (people.dod == NO_TIME))
+    people.dod[later] = outtime[last][later] // DAY + rng.integers(30, 360, len(later))
+    more = _add_outside(rng, people, intime[new_patient])
+    everything = _joined(admissions, more)
+    offset = streams.chunk * _PATIENTS_PER_CHUNK
+    seed = streams.seed
     return Cohort(
-        number=number,
-        subject_id=scattered(offset, total, 10_000_000, seed),
-        gender=gender.astype(object),
-        anchor_age=anchor,
-        anchor_year=anchor_year,
-        dod=dod,
-        frail=frail,
-        hadm_id=scattered(offset, adms + more, 20_000_000, seed),
-        adm_patient=np.append(patient[first_of_adm], extra_patient),
-        admittime=np.append(admittime, extra_admit) // 60 * 60,
-        dischtime=np.append(dischtime, extra_disch) // 60 * 60,
-        deathtime=np.append(np.where(died, deathtime // 60 * 60, NO_TIME), np.full(more, NO_TIME)),
-        adm_picture=np.append(picture[first_of_adm], np.zeros(more, dtype=np.int64)),
-        adm_elective=np.append(elective[first_of_adm], rng.random(more) < 0.1),
-        adm_surgical=np.append(surgical[first_of_adm], rng.random(more) < 0.25),
-        icu_admissions=adms,
-        stay_id=scattered(number * CHUNK, stays, 30_000_000, seed),
+        number=streams.chunk,
+        subject_id=scattered(offset, len(people.dod), 10_000_000, seed),
+        gender=np.where(people.female, "F", "M").astype(object),
+        anchor_age=people.anchor_age,
+        anchor_year=people.anchor_year,
+        dod=people.dod,
+        frail=people.frail,
+        hadm_id=scattered(offset, len(everything.patient), 20_000_000, seed),
+        adm_patient=everything.patient,
+        admittime=everything.admittime // 60 * 60,
+        dischtime=everything.dischtime // 60 * 60,
+        deathtime=np.where(everything.died, everything.dischtime // 60 * 60, NO_TIME),
+        adm_picture=everything.picture,
+        adm_elective=everything.elective,
+        adm_surgical=everything.surgical,
+        icu_admissions=len(first),
+        stay_id=scattered(streams.chunk * CHUNK, stays, 30_000_000, seed),
         stay_adm=adm,
         stay_patient=patient,
         picture=picture,
         organs=organs,
         intime=intime,
         outtime=outtime,
-        hours=np.maximum(1, (outtime - intime) // HOUR),
+        hours=np.maximum(1, los // HOUR),
         dies=dies,
         age=age,
-        female=female_p[patient],
-        height=np.round(height_p[patient], 0),
-        weight=weight_p[patient],
+        female=people.female[patient],
+        height=people.height[patient],
+        weight=people.weight[patient],
     )
 
 
-def _before_icu(rng: np.random.Generator, elective: np.ndarray) -> np.ndarray:
+@dataclass
+class _People:
+    """Patients with an ICU stay, then those without."""
+
+    female: Array
+    age: Array
+    """Years at the first ICU admission."""
+    frail: Array
+    height: Array
+    weight: Array
+    anchor_year: Array
+    dod: Array
+    anchor_age: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def count(self) -> int:
+        return len(self.age)
+
+    @property
+    def year_start(self) -> Array:
+        return _new_year(self.anchor_year)
+
+    def settle_anchor(self, start: Array) -> None:
+        """Age in the anchor year, from the time of the first ICU admission."""
+        years = np.floor(self.age - (start - self.year_start) / YEAR + 1e-9).astype(np.int64)
+        self.anchor_age = np.where(years >= 90, 91, np.clip(years, 18, 89))
+
+
+@dataclass(frozen=True)
+class _Admissions:
+    patient: Array
+    admittime: Array
+    dischtime: Array
+    died: Array
+    picture: Array
+    elective: Array
+    surgical: Array
+
+
+def _joined(one: _Admissions, two: _Admissions) -> _Admissions:
+    names = [item.name for item in fields(_Admissions)]
+    return _Admissions(**{n: np.concatenate([getattr(one, n), getattr(two, n)]) for n in names})
+
+
+def _new_year(year: Array) -> Array:
+    days = (year - 1970).astype("datetime64[Y]").astype("datetime64[s]")
+    return days.astype(np.int64)
+
+
+def _draw_pictures(rng: np.random.Generator, chunk: int, stays: int) -> Array:
+    share = by_picture("share")
+    picture = rng.choice(len(PICTURES), stays, p=share / share.sum())
+    if chunk == 0:
+        # The first stays go once through all pictures, so that small sources have each.
+        first = min(stays, len(PICTURES))
+        picture[:first] = np.argsort(-share, kind="stable")[:first]
+    return picture
+
+
+def _people(rng: np.random.Generator, picture: Array) -> _People:
+    count = len(picture)
+    female = rng.random(count) < 0.44
+    mean, spread = by_picture("age")[picture].T
+    age = np.clip(rng.normal(mean, spread), 18.05, 97)
+    height = np.clip(rng.normal(np.where(female, 162.5, 176.0), 7.2), 138, 208)
+    body_mass = np.exp(rng.normal(np.log(27.8), 0.22, count))
+    return _People(
+        female=female,
+        age=age,
+        frail=np.clip(rng.beta(1.6, 2.6, count) + (age - 60) / 110, 0.02, 0.98),
+        height=np.round(height),
+        weight=np.round(np.clip(body_mass * (height / 100) ** 2, 34, 240), 1),
+        anchor_year=rng.integers(2112, 2192, count),
+        dod=np.full(count, NO_TIME),
+    )
+
+
+def _add_outside(rng: np.random.Generator, people: _People, first_intime: Array) -> _Admissions:
+    """Admissions without an ICU stay, and patients who never had one, or no admission at all.
+
+    Args:
+        rng: of the cohort.
+        people: gets the further patients.
+        first_intime: first ICU admission by patient; the earlier admissions end before it.
+    """
+    known = people.count
+    earlier = np.flatnonzero(rng.random(known) < 0.38)
+    gap = (np.exp(rng.normal(np.log(70), 1.2, len(earlier))) * DAY).astype(np.int64) + 40 * DAY
+    outside, lone = int(known * 0.07) + 1, int(known * 0.05) + 1
+    more = outside + lone
+    years = rng.integers(2112, 2192, more)
+    people.anchor_year = np.append(people.anchor_year, years)
+    people.anchor_age = np.append(people.anchor_age, rng.integers(18, 89, more))
+    people.frail = np.append(people.frail, rng.beta(1.6, 2.6, more))
+    people.female = np.append(people.female, rng.random(more) < 0.5)
+    people.dod = np.append(people.dod, np.full(more, NO_TIME))
+    there = _new_year(years[:outside]) + rng.integers(0, 365 * DAY, outside)
+    admit = np.append(first_intime[earlier] - gap, there)
+    length = np.clip(rng.gamma(1.4, 2.6 * DAY, len(admit)), 3 * HOUR, 40 * DAY).astype(np.int64)
+    latest = np.append(first_intime[earlier] - 31 * DAY, np.full(outside, np.iinfo(np.int64).max))
+    count = len(admit)
+    return _Admissions(
+        patient=np.append(earlier, np.arange(known, known + outside)),
+        admittime=admit,
+        dischtime=np.minimum(admit + length, np.maximum(latest, admit + HOUR)),
+        died=np.zeros(count, dtype=bool),
+        picture=np.zeros(count, dtype=np.int64),
+        elective=rng.random(count) < 0.1,
+        surgical=rng.random(count) < 0.25,
+    )
+
+
+def _before_icu(rng: np.random.Generator, elective: Array) -> Array:
     """Seconds from hospital to ICU admission: straight in, from the emergency room, from a ward."""
     count = len(elective)
     way = np.searchsorted([0.16, 0.58, 0.82, 0.955, 0.99], rng.random(count))
@@ -273,12 +340,3 @@ def _before_icu(rng: np.random.Generator, elective: np.ndarray) -> np.ndarray:
         ]
     )
     return spans[way, np.arange(count)].astype(np.int64)
-
-
-def _elsewhere(
-    rng: np.random.Generator, patients: int, first: np.ndarray, last: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Admissions without an ICU stay: patient, admission time, latest possible discharge."""
-    earlier = np.flatnonzero(rng.random(patients) < 0.38)
-    gap = (np.exp(rng.normal(np.log(70), 1.2, len(earlier))) * DAY).astype(np.int64) + 40 * DAY
-    return earlier, first[earlier] - gap, first[earlier] - 31 * DAY

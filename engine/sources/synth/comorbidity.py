@@ -11,7 +11,7 @@ import numpy as np
 from engine.sources.synth.cohort import Cohort
 from engine.sources.synth.dictionaries import rows
 from engine.sources.synth.pictures import PICTURES
-from engine.sources.synth.seeds import stream
+from engine.sources.synth.seeds import Array, Streams
 from engine.sources.synth.writer import TableWriter
 
 _CONDITIONS = {
@@ -37,9 +37,9 @@ _CONDITIONS = {
 """Share of admissions to intensive care that carry the condition, by group of `icd.csv`."""
 
 
-def write_diagnoses(kind: str, seed: int, cohort: Cohort, writer: TableWriter) -> None:
+def write_diagnoses(streams: Streams, cohort: Cohort, writer: TableWriter) -> None:
     """Append the chunk's `diagnoses_icd`; about one admission in fifty has none."""
-    rng = stream(seed, kind, cohort.number, "diagnoses")
+    rng = streams.of("diagnoses")
     codes: dict[tuple[str, str], list[str]] = {}
     for row in rows("icd.csv"):
         codes.setdefault((row["group"], row["version"]), []).append(row["code"])
@@ -48,11 +48,11 @@ def write_diagnoses(kind: str, seed: int, cohort: Cohort, writer: TableWriter) -
     version = np.where(rng.random(admissions) < 0.08, "10", version)
     frail = cohort.frail[cohort.adm_patient]
     bare = rng.random(admissions) < 0.02
-    found_adm: list[np.ndarray] = []
-    found_code: list[np.ndarray] = []
-    found_rank: list[np.ndarray] = []
+    found_adm: list[Array] = []
+    found_code: list[Array] = []
+    found_rank: list[Array] = []
 
-    def add(admission: np.ndarray, code: np.ndarray, rank: np.ndarray) -> None:
+    def add(admission: Array, code: Array, rank: Array) -> None:
         found_adm.append(admission)
         found_code.append(code)
         found_rank.append(rank)

@@ -13,36 +13,32 @@ import numpy as np
 
 from engine.sources.synth.cohort import HOUR, Cohort
 from engine.sources.synth.pictures import ORGANS
-from engine.sources.synth.seeds import stream
+from engine.sources.synth.seeds import Array, Streams
 
 
 @dataclass(frozen=True)
 class Course:
-    """Stays × hours; hour 0 starts at the first whole clock hour after ICU admission."""
+    """Stays by hours; hour 0 starts at the first whole clock hour after ICU admission."""
 
-    first: np.ndarray
+    first: Array
     """Stays: that first whole clock hour, in seconds since 1970."""
-    valid: np.ndarray
+    valid: Array
     """Booleans: the hour lies in the stay."""
-    organ: dict[str, np.ndarray]
+    organ: dict[str, Array]
     """By name of `ORGANS`: about 0 (well) to 1.3 (failed)."""
-    noise: np.ndarray
+    noise: Array
     """A further slow process, mean 0 and spread 1, for what wanders on its own."""
-    day: np.ndarray
-    """Daily rhythm, −1 at night to 1 in the afternoon."""
+    day: Array
+    """Daily rhythm, -1 at night to 1 in the afternoon."""
 
     @property
-    def times(self) -> np.ndarray:
-        """Stays × hours: the clock hours in seconds since 1970."""
-        return self.first[:, None] + HOUR * np.arange(self.valid.shape[1])
-
-    def at(self, name: str, stay: np.ndarray, hour: np.ndarray) -> np.ndarray:
-        """Values of an organ for pairs of stay and hour; hours outside are taken at the edge."""
-        values = self.organ[name]
-        return values[stay, np.clip(hour, 0, self.valid.sum(1)[stay] - 1)]
+    def times(self) -> Array:
+        """Stays by hours: the clock hours in seconds since 1970."""
+        clock: Array = self.first[:, None] + HOUR * np.arange(self.valid.shape[1])
+        return clock
 
 
-def slow(rng: np.random.Generator, rows: int, length: int, memory: float) -> np.ndarray:
+def slow(rng: np.random.Generator, rows: int, length: int, memory: float) -> Array:
     """Rows of a stationary first-order autoregressive process, mean 0 and spread 1."""
     shocks = rng.standard_normal((rows, length)) * np.sqrt(1 - memory**2)
     out = np.empty((rows, length))
@@ -53,9 +49,9 @@ def slow(rng: np.random.Generator, rows: int, length: int, memory: float) -> np.
     return out
 
 
-def make_course(kind: str, seed: int, cohort: Cohort) -> Course:
+def make_course(streams: Streams, cohort: Cohort) -> Course:
     """The course of every stay of a chunk."""
-    rng = stream(seed, kind, cohort.number, "course")
+    rng = streams.of("course")
     stays, length = cohort.stays, int(cohort.hours.max())
     hour = np.arange(length)
     valid = hour[None, :] < cohort.hours[:, None]

@@ -13,6 +13,7 @@ from importlib import resources
 import numpy as np
 import pyarrow as pa
 
+from engine.sources.synth.seeds import Array
 from engine.sources.synth.writer import TableWriter
 
 
@@ -27,17 +28,17 @@ def rows(name: str) -> tuple[dict[str, str], ...]:
     return _table(name)
 
 
-def units(item: np.ndarray) -> pa.Array:
+def units(item: Array) -> pa.Array:
     """Unit text of each event's ICU item, null where it has none."""
     return _looked_up(item, {int(row["itemid"]): row["unitname"] for row in _table("items.csv")})
 
 
-def lab_units(item: np.ndarray) -> pa.Array:
+def lab_units(item: Array) -> pa.Array:
     """Unit text of each result's laboratory item, null where it has none."""
     return _looked_up(item, {int(row["itemid"]): row["unit"] for row in _table("labitems.csv")})
 
 
-def _looked_up(item: np.ndarray, by_item: dict[int, str]) -> pa.Array:
+def _looked_up(item: Array, by_item: dict[int, str]) -> pa.Array:
     known, place = np.unique(item, return_inverse=True)
     words = pa.array([by_item.get(int(code)) or None for code in known], pa.string())
     return words.take(pa.array(place))

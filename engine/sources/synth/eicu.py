@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.sources.synth.body import make_body
-from engine.sources.synth.cohort import CHUNK, Cohort, make_cohort
-from engine.sources.synth.course import make_course
+from engine.sources.synth.cohort import CHUNK
 from engine.sources.synth.eicu_chart import NurseChart, chart_nurses
 from engine.sources.synth.eicu_other import write_others
 from engine.sources.synth.pictures import PICTURES
-from engine.sources.synth.seeds import choose, stream
-from engine.sources.synth.ventilation import make_support
+from engine.sources.synth.seeds import Array, Streams, choose
+from engine.sources.synth.world import World, make_world
 from engine.sources.synth.writer import NO_TIME, TableWriter
 
 _SOURCES = ["Emergency Department", "Floor", "Operating Room", "Direct Admit", "Recovery Room",
@@ -22,27 +20,20 @@ _SOURCES = ["Emergency Department", "Floor", "Operating Room", "Direct Admit", "
 _UNITS = ["Med-Surg ICU", "MICU", "SICU", "CCU-CTICU", "Neuro ICU", "Cardiac ICU", "CSICU", "CTICU"]
 
 
-def eicu_chunk(seed: int, number: int, stays: int, writer: TableWriter) -> None:
+def eicu_chunk(streams: Streams, stays: int, writer: TableWriter) -> None:
     """Append one chunk of unit stays to all tables."""
-    kind = "eicu"
-    cohort = make_cohort(kind, seed, number, stays)
-    course = make_course(kind, seed, cohort)
-    support = make_support(kind, seed, cohort, course)
-    body = make_body(kind, seed, cohort, course, support)
-    unit_stay = (
-        141_168
-        + number * CHUNK * 3
-        + np.cumsum(stream(seed, kind, number, "ids").integers(1, 4, stays))
-    )
-    _write_patients(seed, cohort, unit_stay, writer)
+    world = make_world(streams, stays)
+    steps = streams.of("ids").integers(1, 4, stays)
+    unit_stay = 141_168 + streams.chunk * CHUNK * 3 + np.cumsum(steps)
+    _write_patients(world, unit_stay, writer)
     chart = NurseChart(unit_stay)
-    chart_nurses(seed, cohort, course, support, body, chart)
+    chart_nurses(world, chart)
     chart.write(writer)
-    write_others(seed, cohort, course, support, body, unit_stay, writer)
+    write_others(world, unit_stay, writer)
 
 
-def _write_patients(seed: int, cohort: Cohort, unit_stay: np.ndarray, writer: TableWriter) -> None:
-    rng = stream(seed, "eicu", cohort.number, "patients")
+def _write_patients(world: World, unit_stay: Array, writer: TableWriter) -> None:
+    rng, cohort = world.streams.of("patients"), world.cohort
     stays = cohort.stays
     age = np.floor(cohort.age).astype(np.int64)
     text = np.where(age > 89, "> 89", age.astype(str)).astype(object)
@@ -103,7 +94,7 @@ def _write_patients(seed: int, cohort: Cohort, unit_stay: np.ndarray, writer: Ta
     )  # fmt: skip
 
 
-def _clock(seconds: np.ndarray) -> np.ndarray:
+def _clock(seconds: Array) -> Array:
     """Time of day as HH:MM:SS."""
     texts = np.datetime_as_string(seconds.astype("datetime64[s]"))
     return np.array([text[-8:] for text in texts], dtype=object)

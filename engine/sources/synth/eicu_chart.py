@@ -8,12 +8,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from engine.sources.synth.body import Body
 from engine.sources.synth.chart import written_numbers
-from engine.sources.synth.cohort import Cohort
-from engine.sources.synth.course import Course
-from engine.sources.synth.seeds import stream
-from engine.sources.synth.ventilation import TUBE, Support
+from engine.sources.synth.seeds import Array
+from engine.sources.synth.ventilation import TUBE
+from engine.sources.synth.world import Points, World
 from engine.sources.synth.writer import TableWriter
 
 Cell = tuple[str, str, str]
@@ -44,16 +42,16 @@ GCS_EYES: Final[Cell] = (SCORES, "Glasgow coma score", "Eyes")
 class NurseChart:
     """Charted cells of one chunk; they leave sorted by stay and offset."""
 
-    unit_stay: np.ndarray
+    unit_stay: Array
     """patientunitstayid by index of the stay."""
-    _blocks: list[tuple[Cell, np.ndarray, np.ndarray, pa.Array]] = field(default_factory=list)
+    _blocks: list[tuple[Cell, Array, Array, pa.Array]] = field(default_factory=list)
 
     def add(
         self,
         cell: Cell,
-        stay: np.ndarray,
-        offset: np.ndarray,
-        values: np.ndarray | list[str | None],
+        stay: Array,
+        offset: Array,
+        values: Array | list[str | None],
     ) -> None:
         """Add events: index of the stay, minutes from unit admission, numbers or texts."""
         if not len(stay):
@@ -97,80 +95,69 @@ class NurseChart:
         )
 
 
-def chart_nurses(
-    seed: int, cohort: Cohort, course: Course, support: Support, body: Body, chart: NurseChart
-) -> None:
+def chart_nurses(world: World, chart: NurseChart) -> None:
     """Hourly vital signs and the coma scale every few hours."""
-    rng = stream(seed, "eicu", cohort.number, "nurses")
+    rng = world.streams.of("nurses")
+    cohort, body, stays = world.cohort, world.body, world.cohort.stays
     # Some hospitals send no nurses' charts for a stay at all.
-    blank = rng.random(cohort.stays) < 0.025
-    points = course.valid & (rng.random(course.valid.shape) > 0.04) & ~blank[:, None]
-    stay, at = np.nonzero(points)
-    first = (course.first - cohort.intime) // 60
-    offset = first[stay] + at * 60
-    offset = offset + np.where(rng.random(len(stay)) < 0.1, rng.integers(-20, 20, len(stay)), 0)
+    blank: Array = rng.random(stays) < 0.025
+    told = ~blank[:, None]
+    points = world.hourly((rng.random(world.course.valid.shape) > 0.04) & told, rng, odd=0)
+    offset = (points.time - cohort.intime[points.stay]) // 60
+    strays = rng.random(len(points)) < 0.1
+    offset = offset + np.where(strays, rng.integers(-20, 20, len(points)), 0)
 
-    def add(
-        cell: Cell, values: np.ndarray, wanted: np.ndarray, share: float, decimals: int = 0
-    ) -> None:
-        mine = np.flatnonzero(wanted & (rng.random(len(stay)) < share))
-        chart.add(cell, stay[mine], offset[mine], np.round(values[stay[mine], at[mine]], decimals))
+    def add(cell: Cell, values: Array, wanted: Array, share: float, decimals: int = 0) -> None:
+        mine = wanted & (rng.random(len(points)) < share)
+        some = points[mine]
+        chart.add(cell, some.stay, offset[mine], np.round(some.of(values), decimals))
 
-    everywhere = np.ones(len(stay), dtype=bool)
-    add(HEART_RATE, body.heart_rate, everywhere, 0.98)
-    add(BREATHS, body.breaths, everywhere, 0.97)
-    add(SATURATION, body.saturation, everywhere, 0.95)
-    sick = 1.5 * cohort.organs[:, 0] + 0.5 * support.tube.any(1) + rng.normal(0, 0.25, cohort.stays)
-    lined = (sick > 0.95)[stay]
+    always = np.ones(len(points), dtype=bool)
+    add(HEART_RATE, body.heart_rate, always, 0.98)
+    add(BREATHS, body.breaths, always, 0.97)
+    add(SATURATION, body.saturation, always, 0.95)
+    sick = 1.5 * cohort.organs[:, 0] + 0.5 * world.support.tube.any(1)
+    lined = (sick + rng.normal(0, 0.25, stays) > 0.95)[points.stay]
+    parts = (body.systolic, body.diastolic, body.mean)
     for cells, wanted, share in (
         (LINE, lined, 0.93),
-        (CUFF, np.where(lined, at % 4 == 0, True), 0.9),
+        (CUFF, ~lined | (points.at % 4 == 0), 0.9),
     ):
-        for cell, values in zip(cells, (body.systolic, body.diastolic, body.mean), strict=True):
+        for cell, values in zip(cells, parts, strict=True):
             add(cell, values + rng.normal(0, 2.5, values.shape), wanted, share)
-    other = rng.random(cohort.stays)
-    add(MEAN_LINE, body.mean, lined & (other < 0.25)[stay], 0.5)
-    add(MEAN_ARTERY, body.mean, lined & (other > 0.85)[stay], 0.5)
-    warm = (at + stay) % 4 == 0
+    other: Array = rng.random(stays)
+    add(MEAN_LINE, body.mean, lined & (other < 0.25)[points.stay], 0.5)
+    add(MEAN_ARTERY, body.mean, lined & (other > 0.85)[points.stay], 0.5)
+    warm = (points.at + points.stay) % 4 == 0
     add(CELSIUS, body.temperature, warm, 0.9, 1)
     add(FAHRENHEIT, body.temperature * 1.8 + 32, warm, 0.9, 1)
-    _chart_coma(rng, cohort, course, support, body, chart, blank, first)
+    _chart_coma(rng, world, chart, told)
 
 
-def _chart_coma(
-    rng: np.random.Generator, cohort: Cohort, course: Course, support: Support, body: Body,
-    chart: NurseChart, blank: np.ndarray, first: np.ndarray,
-) -> None:  # fmt: skip
-    """Hospitals differ: total and components, only components, only a total."""
-    way = rng.choice(5, cohort.stays, p=[0.5, 0.16, 0.14, 0.1, 0.1])
-    every = rng.choice([2, 4, 6], cohort.stays, p=[0.2, 0.6, 0.2])
-    hour = np.arange(course.valid.shape[1])[None, :]
-    due = (
-        course.valid
-        & ((hour + np.arange(cohort.stays)[:, None]) % every[:, None] == 0)
-        & ~blank[:, None]
-    )
-    due &= (way != 4)[:, None]
-    stay, at = np.nonzero(due)
-    offset = first[stay] + at * 60 + rng.integers(0, 12, len(stay))
-    tube = support.kind[stay, at] == TUBE
-    eyes, motor = body.eyes[stay, at], body.motor[stay, at]
-    verbal = np.where(tube, 1, body.verbal[stay, at])
-    total = eyes + motor + verbal
+def _chart_coma(rng: np.random.Generator, world: World, chart: NurseChart, told: Array) -> None:
+    """Hospitals differ: total and components, only components, only a total, nothing."""
+    cohort, body = world.cohort, world.body
+    way: Array = rng.choice(5, cohort.stays, p=[0.5, 0.16, 0.14, 0.1, 0.1])
+    told = told & (way != 4)[:, None]
+    every = rng.choice([2, 4, 6], cohort.stays, p=[0.2, 0.6, 0.2])[:, None]
+    hour = np.arange(world.course.valid.shape[1])[None, :]
+    points = world.hourly(((hour + np.arange(cohort.stays)[:, None]) % every == 0) & told, rng, 0)
     # Before the unit: the emergency room's score, within six hours and longer ago.
-    early = np.flatnonzero((rng.random(cohort.stays) < 0.12) & ~blank & (way != 4))
-    ago = -rng.integers(20, 560, len(early))
-    stay, offset = np.append(stay, early), np.append(offset, ago)
-    eyes, motor = np.append(eyes, body.eyes[early, 0]), np.append(motor, body.motor[early, 0])
-    verbal = np.append(verbal, body.verbal[early, 0])
-    total = np.append(total, body.eyes[early, 0] + body.motor[early, 0] + body.verbal[early, 0])
-    who = way[stay]
+    early = np.flatnonzero((rng.random(cohort.stays) < 0.12) & told[:, 0])
+    ago = world.points(early, cohort.intime[early] - rng.integers(20, 560, len(early)) * 60)
+    points = Points(
+        *(np.append(getattr(points, n), getattr(ago, n)) for n in ("stay", "at", "time"))
+    )
+    offset = (points.time - cohort.intime[points.stay]) // 60 + rng.integers(0, 12, len(points))
+    tube = points.of(world.support.kind) == TUBE
+    eyes, motor = points.of(body.eyes), points.of(body.motor)
+    verbal = np.where(tube, 1, points.of(body.verbal))
     for ways, cell, values in (
-        ((0, 2), GCS_TOTAL, total),
-        ((3,), GCS_VALUE, total),
+        ((0, 2), GCS_TOTAL, eyes + motor + verbal),
+        ((3,), GCS_VALUE, eyes + motor + verbal),
         ((0, 1), GCS_MOTOR, motor),
         ((0, 1), GCS_VERBAL, verbal),
         ((0, 1), GCS_EYES, eyes),
     ):
-        mine = np.flatnonzero(np.isin(who, ways) & (rng.random(len(stay)) < 0.97))
-        chart.add(cell, stay[mine], offset[mine], values[mine])
+        mine = np.isin(way[points.stay], ways) & (rng.random(len(points)) < 0.97)
+        chart.add(cell, points.stay[mine], offset[mine], values[mine])

@@ -6,11 +6,9 @@ from importlib import resources
 
 import numpy as np
 
-from engine.sources.synth.body import Body
-from engine.sources.synth.cohort import Cohort
-from engine.sources.synth.course import Course
-from engine.sources.synth.seeds import choose, stream
-from engine.sources.synth.ventilation import NIV, Support
+from engine.sources.synth.seeds import Array, choose
+from engine.sources.synth.ventilation import NIV
+from engine.sources.synth.world import World
 from engine.sources.synth.writer import NO_TIME, TableWriter
 
 URINE_PATH = "flowsheet|Flowsheet Cell Labels|I&O|Output (ml)|"
@@ -23,21 +21,13 @@ def urine_labels() -> list[str]:
     return text.splitlines()
 
 
-def write_others(
-    seed: int,
-    cohort: Cohort,
-    course: Course,
-    support: Support,
-    body: Body,
-    unit_stay: np.ndarray,
-    writer: TableWriter,
-) -> None:
+def write_others(world: World, unit_stay: Array, writer: TableWriter) -> None:
     """Append the chunk to every table but patient and nurseCharting."""
-    rng = stream(seed, "eicu", cohort.number, "other")
-    _examination(rng, cohort, course, support, body, unit_stay, writer)
-    _output(rng, cohort, course, unit_stay, writer)
-    _apache(rng, cohort, course, support, body, unit_stay, writer)
-    _airway(rng, cohort, course, support, unit_stay, writer)
+    rng, cohort = world.streams.of("other"), world.cohort
+    _examination(rng, world, unit_stay, writer)
+    _output(rng, world, unit_stay, writer)
+    _apache(rng, world, unit_stay, writer)
+    _airway(rng, world, unit_stay, writer)
     if cohort.number == 0:
         size = ["<100", "100 - 249", "250 - 499", ">= 500"]
         region = ["Midwest", "Northeast", "South", "West"]
@@ -53,9 +43,9 @@ def write_others(
 
 
 def _examination(
-    rng: np.random.Generator, cohort: Cohort, course: Course, support: Support, body: Body,
-    unit_stay: np.ndarray, writer: TableWriter,
-) -> None:  # fmt: skip
+    rng: np.random.Generator, world: World, unit_stay: Array, writer: TableWriter
+) -> None:
+    cohort, support, body = world.cohort, world.support, world.body
     stay = np.flatnonzero(rng.random(cohort.stays) < 0.75)
     stay = np.repeat(stay, rng.integers(1, 3, len(stay)))
     offset = rng.integers(5, 2200, len(stay))
@@ -86,13 +76,8 @@ def _examination(
     )
 
 
-def _output(
-    rng: np.random.Generator,
-    cohort: Cohort,
-    course: Course,
-    unit_stay: np.ndarray,
-    writer: TableWriter,
-) -> None:
+def _output(rng: np.random.Generator, world: World, unit_stay: Array, writer: TableWriter) -> None:
+    cohort, course = world.cohort, world.course
     has = rng.random(cohort.stays) < 0.86
     catheter = (
         cohort.organs[:, 0] + cohort.organs[:, 2] + rng.normal(0, 0.25, cohort.stays)
@@ -163,10 +148,8 @@ def _output(
     )
 
 
-def _apache(
-    rng: np.random.Generator, cohort: Cohort, course: Course, support: Support, body: Body,
-    unit_stay: np.ndarray, writer: TableWriter,
-) -> None:  # fmt: skip
+def _apache(rng: np.random.Generator, world: World, unit_stay: Array, writer: TableWriter) -> None:
+    cohort, course, support, body = world.cohort, world.course, world.support, world.body
     day = np.arange(course.valid.shape[1])[None, :] < 24
     first = course.valid & day
     tube = (support.tube & first).any(1)
@@ -182,9 +165,10 @@ def _apache(
     keep = np.flatnonzero(rng.random(cohort.stays) < 0.86)
     missing = rng.random(cohort.stays)
 
-    def worst(values: np.ndarray, high: bool) -> np.ndarray:
+    def worst(values: Array, high: bool) -> Array:
         filled = np.where(first, values, -np.inf if high else np.inf)
-        return np.round(filled.max(1) if high else filled.min(1), 1)
+        edge: Array = np.round(filled.max(1) if high else filled.min(1), 1)
+        return edge
 
     eyes, verbal, motor = (
         np.where(first, values, 9).min(1).astype(np.int64)
@@ -232,14 +216,8 @@ def _apache(
     )
 
 
-def _airway(
-    rng: np.random.Generator,
-    cohort: Cohort,
-    course: Course,
-    support: Support,
-    unit_stay: np.ndarray,
-    writer: TableWriter,
-) -> None:
+def _airway(rng: np.random.Generator, world: World, unit_stay: Array, writer: TableWriter) -> None:
+    cohort, course, support = world.cohort, world.course, world.support
     hour = np.arange(course.valid.shape[1])[None, :]
     due = course.valid & support.tube & ((hour + np.arange(cohort.stays)[:, None]) % 6 == 0)
     stay, at = np.nonzero(due & (rng.random(due.shape) < 0.8))
@@ -257,7 +235,7 @@ def _airway(
             "currenthistoryseqnum": np.ones(len(stay), dtype=np.int64),
             "airwaytype": oral,
             "airwaysize": size,
-            "airwayposition": np.where(rng.random(len(stay)) < 0.5, None, place),
+            "airwayposition": np.where(rng.random(len(stay)) < 0.5, np.array(None, dtype=object), place),
             "cuffpressure": np.where(
                 rng.random(len(stay)) < 0.6, np.nan, np.round(rng.normal(25, 3, len(stay)))
             ),

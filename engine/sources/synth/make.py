@@ -7,19 +7,18 @@ from pathlib import Path
 from engine.base.errors import UsageError
 from engine.base.jobs import Job
 from engine.sources.schema import Kind
-from engine.sources.synth.body import make_body
+from engine.sources.synth.airway import chart_support
 from engine.sources.synth.chart import Chart
-from engine.sources.synth.cohort import CHUNK, make_cohort
+from engine.sources.synth.cohort import CHUNK
 from engine.sources.synth.comorbidity import write_diagnoses
-from engine.sources.synth.course import make_course
 from engine.sources.synth.dictionaries import write_dictionaries
 from engine.sources.synth.eicu import eicu_chunk
 from engine.sources.synth.neuro import chart_consciousness
 from engine.sources.synth.people import write_people
-from engine.sources.synth.seeds import stream
+from engine.sources.synth.seeds import Streams
 from engine.sources.synth.tables import layout
-from engine.sources.synth.ventilation import chart_support, make_support
 from engine.sources.synth.vitals import chart_vitals
+from engine.sources.synth.world import make_world
 from engine.sources.synth.writer import TableWriter
 
 FEWEST, MOST = 1, 100_000
@@ -35,7 +34,7 @@ def make(kind: Kind, stays: int, seed: int, folder: Path, job: Job) -> None:
     Args:
         kind: ``mimic-iv`` (folders ``hosp`` and ``icu``) or ``eicu`` (flat).
         stays: ICU stays, 1 to 100,000; eICU's unit stays.
-        seed: any integer from 0 to 2**64 − 1.
+        seed: any integer from 0 to 2**64 - 1.
         folder: made if need be; its files of the same names are overwritten.
         job: progress in stays; a cancelled job leaves an incomplete folder.
 
@@ -64,22 +63,18 @@ def make(kind: Kind, stays: int, seed: int, folder: Path, job: Job) -> None:
         for number, first in enumerate(range(0, stays, CHUNK)):
             job.check()
             job.progress(stage, first, stays, "making stays")
-            one_chunk(seed, number, min(CHUNK, stays - first), writer)
+            one_chunk(Streams(kind, seed, number), min(CHUNK, stays - first), writer)
     job.progress(stage, stays, stays, "done")
 
 
-def _mimic_chunk(seed: int, number: int, stays: int, writer: TableWriter) -> None:
-    kind = "mimic-iv"
-    cohort = make_cohort(kind, seed, number, stays)
-    course = make_course(kind, seed, cohort)
-    write_people(kind, seed, cohort, writer)
-    write_diagnoses(kind, seed, cohort, writer)
-    support = make_support(kind, seed, cohort, course)
-    chart = Chart(cohort, stream(seed, kind, number, "chart"))
-    body = make_body(kind, seed, cohort, course, support)
-    chart_vitals(kind, seed, cohort, course, support, body, chart)
-    chart_consciousness(kind, seed, cohort, course, support, body, chart)
-    chart_support(kind, seed, cohort, course, support, chart)
+def _mimic_chunk(streams: Streams, stays: int, writer: TableWriter) -> None:
+    world = make_world(streams, stays)
+    write_people(streams, world.cohort, writer)
+    write_diagnoses(streams, world.cohort, writer)
+    chart = Chart(world.cohort, streams.of("chart"))
+    chart_vitals(world, chart)
+    chart_consciousness(world, chart)
+    chart_support(world, chart)
     chart.write(writer)
 
 

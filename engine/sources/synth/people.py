@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.sources.synth.cohort import HOUR, Cohort
-from engine.sources.synth.seeds import choose, stream
+from engine.sources.synth.seeds import Array, Streams, choose
 from engine.sources.synth.writer import NO_TIME, TableWriter
 
 _UNITS = [
@@ -22,9 +22,9 @@ _RACES = ["WHITE", "BLACK/AFRICAN AMERICAN", "ASIAN", "HISPANIC/LATINO - PUERTO 
           "UNKNOWN", "WHITE - RUSSIAN", "UNABLE TO OBTAIN"]  # fmt: skip
 
 
-def write_people(kind: str, seed: int, cohort: Cohort, writer: TableWriter) -> None:
+def write_people(streams: Streams, cohort: Cohort, writer: TableWriter) -> None:
     """Append patients, admissions, icustays, services and transfers of a chunk."""
-    rng = stream(seed, kind, cohort.number, "people")
+    rng = streams.of("people")
     groups = ["2008 - 2010", "2011 - 2013", "2014 - 2016", "2017 - 2019", "2020 - 2022"]
     patients = len(cohort.subject_id)
     writer.write(
@@ -107,7 +107,7 @@ def _write_admissions(rng: np.random.Generator, cohort: Cohort, writer: TableWri
     )
 
 
-def _providers(rng: np.random.Generator, count: int) -> np.ndarray:
+def _providers(rng: np.random.Generator, count: int) -> Array:
     return np.array([f"P{code:02d}{letter}" for code, letter in zip(
         rng.integers(0, 100, count), rng.choice(list("ABCDEFGH"), count), strict=True)], dtype=object)  # fmt: skip
 
@@ -143,7 +143,7 @@ def _write_services(rng: np.random.Generator, cohort: Cohort, writer: TableWrite
     )
 
 
-def _write_transfers(cohort: Cohort, unit: np.ndarray, writer: TableWriter) -> None:
+def _write_transfers(cohort: Cohort, unit: Array, writer: TableWriter) -> None:
     """The ICU part of the patients' ways through the hospital, and each discharge."""
     stay = np.arange(cohort.stays)
     leaves = np.arange(len(cohort.hadm_id))

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+"""Any numpy array; shapes and units are told where one is declared."""
 
 
-def stream(seed: int, kind: str, chunk: int, area: str) -> Generator:
-    """The generator of one area ("vitals") of one chunk of stays of one source.
+@dataclass(frozen=True)
+class Streams:
+    """The random streams of one chunk of stays of one source."""
 
-    An area that draws more or less does not shift the values of any other.
-    """
-    words = [seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF, zlib.crc32(kind.encode()), chunk]
-    return Generator(PCG64(SeedSequence([*words, zlib.crc32(area.encode())])))
+    kind: str
+    """Kind of source."""
+    seed: int
+    """Seed of the source, 0 to 2**64 - 1."""
+    chunk: int
+    """Running number of the chunk."""
+
+    def of(self, area: str) -> Generator:
+        """The generator of one area ("vitals").
+
+        An area that draws more or less does not shift the values of any other.
+        """
+        words = [self.seed & 0xFFFFFFFF, self.seed >> 32, zlib.crc32(self.kind.encode())]
+        return Generator(PCG64(SeedSequence([*words, self.chunk, zlib.crc32(area.encode())])))
 
 
-def scattered(first: int, count: int, base: int, seed: int) -> np.ndarray:
-    """`count` different identifiers from `base` + 1 up, for the running numbers from `first` on.
+def scattered(first: int, count: int, base: int, seed: int) -> Array:
+    """Make `count` different identifiers from `base` + 1 up, for the running numbers from `first` on.
 
     They look random (as the published identifiers do) and never repeat: multiplication
     by a constant modulo a prime just below ten million is one to one.
@@ -30,8 +47,8 @@ def scattered(first: int, count: int, base: int, seed: int) -> np.ndarray:
     )
 
 
-def choose(rng: Generator, options: list[str], weights: list[float], count: int) -> np.ndarray:
-    """`count` draws from texts with weights (need not sum to one); an object array."""
+def choose(rng: Generator, options: list[str], weights: list[float], count: int) -> Array:
+    """Draw `count` texts by weight (weights need not sum to one); an object array."""
     share = np.cumsum(weights)
     place = np.searchsorted(share / share[-1], rng.random(count), side="right")
     return np.array(options, dtype=object)[np.minimum(place, len(options) - 1)]
