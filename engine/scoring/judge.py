@@ -121,6 +121,8 @@ def judge_table(
     """
     if len(evaluation.scored_columns) > _MAX_SCORED:
         raise BadInput(f"The task scores more than {_MAX_SCORED} columns.")
+    if scratch is not None:
+        scratch.mkdir(parents=True, exist_ok=True)
     con = duck.connect(memory_limit=memory_limit, scratch=scratch)
     try:
         with duck.interruptible(con, job):

@@ -1,0 +1,77 @@
+"""`m4bench diff`: the aligned rows of an output and its reference, as Parquet."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from engine.catalogue.task import find_task
+from engine.cli.context import CliContext, existing, pass_context
+from engine.cli.score import reference_of, scratch_of
+from engine.scoring import export_diff, judge_table
+
+
+@click.command()
+@click.argument("task")
+@click.argument("output")
+@click.option("--source", metavar="SOURCE", help="Compare with this source's own reference.")
+@click.option("--reference", metavar="FILE", help="Compare with this Parquet or CSV(.gz) file.")
+@click.option(
+    "--only",
+    type=click.Choice(["mismatches"]),
+    help="Leave out rows in which everything matches.",
+)
+@click.option("--out", metavar="FILE.parquet", required=True, help="The file to write.")
+@click.option("--memory", metavar="SIZE", default="800MB", show_default=True, help="Memory limit.")
+@pass_context
+def command(
+    context: CliContext,
+    *,
+    task: str,
+    output: str,
+    source: str | None,
+    reference: str | None,
+    only: str | None,
+    out: str,
+    memory: str,
+) -> None:
+    """Write the aligned rows of OUTPUT and the reference of TASK into a Parquet file.
+
+    One row per reference row, per extra key and per further row of a key, in the order of the
+    keys; the columns are the key, and NAME__reference, NAME__agent, NAME__status for each scored
+    column.
+    """
+    found = find_task(task)
+    against = reference_of(context, found, source, reference)
+    target = existing(out)
+    scratch = scratch_of(context, source)
+    if scratch is not None:
+        scratch.mkdir(parents=True, exist_ok=True)
+    with (
+        context.job() as job,
+        tempfile.TemporaryDirectory(prefix="diff-", dir=scratch) as folder,
+    ):
+        aligned = Path(folder) / "diff.duckdb"
+        score = judge_table(
+            found.evaluation,
+            existing(output),
+            against,
+            diff=aligned,
+            job=job,
+            memory_limit=memory,
+            scratch=scratch,
+        )
+        rows = export_diff(
+            aligned,
+            target,
+            only_mismatches=only == "mismatches",
+            job=job,
+            memory_limit=memory,
+            scratch=scratch,
+        )
+    context.result(
+        {"out": str(target), "rows": rows, "only": only, "score": score.as_dict()},
+        text=f"{rows} rows written to {target} (reward {score.as_dict()['reward']:.8f}).",
+    )
