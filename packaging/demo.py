@@ -14,12 +14,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from engine.base.duck import connect
@@ -63,21 +65,48 @@ def say(text: str) -> None:
     console.print(f"\n{text}", style="bold", markup=False)
 
 
-def call(*command: str | Path, quiet: bool = False) -> Any:
-    """Run one of our programs; its progress goes to the terminal, its JSON comes back.
+def call(*words: str) -> Any:
+    """Run one m4bench command; shows its progress, returns its JSON document.
 
-    Ends the demo with the program's own exit code when it fails: it has said why.
+    Ends the demo with the command's own exit code when it fails, after saying why.
     """
-    words = [str(word) for word in command]
-    if not quiet:
-        shown = [os.path.relpath(w) if Path(w).is_absolute() else w for w in words]
-        console.print(f"$ {' '.join(shown)}", style="cyan", markup=False)
-    arguments = [str(BIN / words[0]), "--home", str(HOME.root), "--json", *words[1:]]
-    done = subprocess.run(arguments, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        console.print(f"The demo stops here: exit code {done.returncode}.", style="red")
-        sys.exit(done.returncode)
-    return json.loads(done.stdout)
+    shown = [os.path.relpath(w) if Path(w).is_absolute() else w for w in words]
+    console.print(f"$ m4bench {' '.join(shown)}", style="cyan", markup=False)
+    command = [str(BIN / "m4bench"), "--home", str(HOME.root), "--json", "--events", "ndjson"]
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as stdout,
+        subprocess.Popen(
+            [*command, *words], stdout=stdout, stderr=subprocess.PIPE, text=True, errors="replace"
+        ) as process,
+        Progress(
+            TextColumn("  {task.description}"), BarColumn(), TimeElapsedColumn(),
+            console=console, transient=True, disable=not console.is_terminal,
+        ) as progress,
+    ):  # fmt: skip
+        bar = progress.add_task("", total=1.0)
+        for line in process.stderr or ():
+            tell(line, progress, bar)
+        if process.wait() != 0:
+            console.print(f"The demo stops here: exit code {process.returncode}.", style="red")
+            sys.exit(process.returncode)
+        stdout.seek(0)
+        return json.load(stdout)
+
+
+def tell(line: str, progress: Progress, bar: TaskID) -> None:
+    """One event of a command: a step of the bar, a message, an error."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        event = {"event": "message", "text": line.rstrip()}
+    if event["event"] == "progress":
+        text = (event["text"] or event["stage"])[:60]
+        progress.update(bar, completed=event["done"], total=event["total"] or 1, description=text)
+    elif event["event"] == "message":
+        console.print(f"  {event['text']}", style="dim", markup=False)
+    elif event["event"] == "error":
+        words = (event["title"] + ":", event["text"], event["todo"], event["details"])
+        console.print(" ".join(word for word in words if word), style="red", markup=False)
 
 
 # --- Sources ----------------------------------------------------------------------------------
@@ -85,19 +114,19 @@ def call(*command: str | Path, quiet: bool = False) -> Any:
 
 def have_sources(data: Path | None) -> dict[str, str]:
     """Kind -> name of the source to use; registers or makes what is not there yet."""
-    known = {each["name"]: each for each in call("m4bench", "source", "list", quiet=True)}
+    known = {each["name"]: each for each in call("source", "list")}
     chosen: dict[str, str] = {}
     if data is not None:
         name = "".join(c if c.isalnum() else "-" for c in data.name.lower()).strip("-") or "data"
         info = known.get(name)
         if info is None or info["state"] != "ready":
-            info = call("m4bench", "source", "add", name, data)
+            info = call("source", "add", name, str(data))
         chosen[info["kind"]] = name
     for kind in dict.fromkeys(part.kind for part in PARTS):
         if kind not in chosen:
             name = f"synthetic-{kind}"
             if name not in known or known[name]["state"] != "ready":
-                call("m4bench", "source", "synth", name, "--kind", kind, "--stays", str(STAYS))
+                call("source", "synth", name, "--kind", kind, "--stays", str(STAYS))
             chosen[kind] = name
     for kind, name in chosen.items():
         console.print(f"{kind}: {name}", markup=False)
@@ -109,7 +138,7 @@ def build_references(sources: dict[str, str]) -> None:
     for kind, source in sources.items():
         targets = [part.target for part in PARTS if part.kind == kind]
         wanted = [word for target in targets for word in ("--target", target)]
-        call("m4bench", "references", "build", source, *wanted)
+        call("references", "build", source, *wanted)
 
 
 # --- Runs -------------------------------------------------------------------------------------
@@ -137,8 +166,8 @@ def run_agents(sources: dict[str, str]) -> tuple[Table, str]:
         for script in part.scripts:
             source = sources[part.kind]
             record = call(
-                "m4bench", "run", part.task, source, "--agent", "script",
-                "--script", SAMPLES / script,
+                "run", part.task, source, "--agent", "script",
+                "--script", str(SAMPLES / script),
             )  # fmt: skip
             results = record["test_results"]
             if part.task == SHOWN and script == part.scripts[1]:
