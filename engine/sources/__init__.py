@@ -1,8 +1,8 @@
 """Sources: a user's data, registered and imported typed into one DuckDB file each."""
 
+from engine.sources.adding import add_source
 from engine.sources.info import MissingTable, SourceInfo, TableInfo
 from engine.sources.registry import (
-    add_source,
     find_source,
     list_sources,
     open_source,

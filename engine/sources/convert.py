@@ -14,9 +14,8 @@ from engine.sources.schema import NULL_STRINGS
 CELL = "m4-bad-cell"
 """Text of the SQL error that a bad cell raises; the cell itself is never in it."""
 
-INTEGERS = frozenset(
-    "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT".split()
-)
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+INTEGERS = frozenset((*_SIGNED, *(f"U{name}" for name in _SIGNED)))
 _TIMESTAMPS = frozenset(
     ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
 )

@@ -69,7 +69,7 @@ def import_layout(
         if name not in journal:
             for note in reader.notes:
                 job.message(note)
-            task = _TableImport(con, source, reader, job, done, total)
+            task = _TableImport(con, source, reader, job, before=done, total=total)
             journal[name] = task.run()
         imported(journal[name])
         done += source.size
@@ -133,6 +133,7 @@ class _TableImport:
         source: TableInput,
         reader: Reader,
         job: Job,
+        *,
         before: float,
         total: float,
     ) -> None:

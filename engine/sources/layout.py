@@ -193,13 +193,13 @@ def check_enough(names: set[str], of: KindFacts, where: Path) -> None:
     """
     if not any(table.name in names for table in _read(of)):
         raise _nothing(where, (of.kind,), names)
-    for table in of.indispensable:
-        if table.name not in names:
-            raise bad_file(
-                where,
-                f"The table {table.full_name} is missing, and every target needs it.",
-                todo=f"Put {table.name}.csv.gz (or .csv, .parquet) into the folder.",
-            )
+    table = of.indispensable
+    if table is not None and table.name not in names:
+        raise bad_file(
+            where,
+            f"The table {table.full_name} is missing, and every target needs it.",
+            todo=f"Put {table.name}.csv.gz (or .csv, .parquet) into the folder.",
+        )
 
 
 def _table_input(table: Table, group: list[_Found], folder: Path) -> TableInput:

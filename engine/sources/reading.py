@@ -17,7 +17,7 @@ from typing import Protocol
 import duckdb
 
 from engine.base.duck import in_words, quote, quote_text
-from engine.base.errors import BadInput, M4Error, bad_file
+from engine.base.errors import BadInput, Busy, Cancelled, M4Error, StorageFull, bad_file
 from engine.sources.convert import CELL, Cell, from_text, from_typed, kept_as
 from engine.sources.layout import TableInput
 from engine.sources.schema import NULL_STRINGS, Table
@@ -275,9 +275,13 @@ class TypedReader:
         return [(str(row[0]), str(row[1])) for row in rows]
 
     def _unreadable(self, error: duckdb.Error) -> M4Error:
-        known = in_words(error, f"reading {self.table.full_name}")
-        if known.exit_code != 70:  # noqa: PLR2004 - our own bug's exit code
-            return known
+        # Other kinds of errors quote cells, which must not be taken for the engine's own words.
+        if isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException):
+            known = in_words(error, f"reading {self.table.full_name}")
+            if isinstance(known, Busy | StorageFull):
+                return known
+        if isinstance(error, duckdb.InterruptException):
+            return Cancelled()
         what = "The Parquet file" if self._parquet else f"The table {self.table.full_name}"
         return bad_file(
             self.path,
@@ -311,10 +315,11 @@ class TypedReader:
         short = [c.name for c in self.columns if self._source[c.name][1] == "FLOAT"]
         if not short:
             return []
-        return [
+        note = (
             f"{self.table.full_name}: {', '.join(short)} hold 32-bit numbers; the digits that were "
             "lost when they were made cannot come back, and results near a threshold may differ"
-        ]
+        )
+        return [note]
 
     def query(self) -> str:
         """See `Reader.query`."""

@@ -69,10 +69,11 @@ class KindFacts:
         return tuple(dict.fromkeys(table.schema for table in self.tables.values()))
 
     @property
-    def indispensable(self) -> tuple[Table, ...]:
-        """Tables without which no target at all can be built."""
+    def indispensable(self) -> Table | None:
+        """The table of stays, when no target at all can be built without it."""
         every = {t for table in self.tables.values() for t in table.targets}
-        return tuple(t for t in self.tables.values() if every and every <= set(t.targets))
+        stays = self.tables[self.stays]
+        return stays if every <= set(stays.targets) else None
 
 
 _TITLES: dict[Kind, tuple[str, str]] = {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from typing import cast
 
 from engine.base.errors import UsageError
 from engine.base.files import os_error
 from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home
+from engine.sources.adding import add_source
 from engine.sources.info import SourceInfo
-from engine.sources.registry import add_source, check_new
+from engine.sources.registry import check_new
 from engine.sources.schema import KINDS, Kind
 
 
@@ -44,7 +44,7 @@ def synthesize_source(
     except OSError as error:
         raise os_error(error, "making a synthetic source") from error
     try:
-        make(cast("Kind", kind), stays, seed, folder, job)
+        make(kind, stays, seed, folder, job)
         return add_source(home, name, folder, kind=kind, job=job, synthetic=True)
     except OSError as error:
         raise os_error(error, "making a synthetic source") from error

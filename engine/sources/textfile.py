@@ -23,6 +23,8 @@ _BLOCK = 1 << 20
 MAX_LINE = 2_000_000
 """Bytes; the longest record that is accepted (DuckDB's limit is 2 MiB)."""
 
+_LF, _CR, _QUOTE = ord("\n"), ord("\r"), ord('"')
+
 DAMAGED = "Copy or download the file again; compare it with its published checksum."
 
 
@@ -65,34 +67,34 @@ def _raw(file: IO[bytes], stop: threading.Event | None) -> Iterator[bytes]:
 
 
 def _inflate(path: Path, file: IO[bytes], stop: threading.Event | None) -> Iterator[bytes]:
-    unpacker = zlib.decompressobj(31)
     started = False
+    unpacker = zlib.decompressobj(31)
     try:
         for raw in _raw(file, stop):
             data = raw
             while data:
                 if unpacker.eof:  # another member follows; zero bytes may pad the end
-                    data = data.lstrip(b"\0")
-                    if not data:
-                        break
                     unpacker = zlib.decompressobj(31)
                 started = True
-                block = unpacker.decompress(data, _BLOCK)
-                data = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
-                if block:
-                    yield block
-                if not data and not unpacker.eof:
-                    # Output may still wait inside although all input was taken.
-                    while len(block) == _BLOCK:
-                        block = unpacker.decompress(b"", _BLOCK)
-                        if block:
-                            yield block
+                yield from _unpack(unpacker, data)
+                data = unpacker.unused_data.lstrip(b"\0")
     except zlib.error as error:
         raise damaged(path) from error
     if not started:
         raise empty(path)
     if not unpacker.eof:
         raise bad_file(path, "The compressed file ends too early (truncated).", todo=DAMAGED)
+
+
+def _unpack(unpacker: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """All output that `data` gives, in blocks: a small file may unpack to a huge one."""
+    while True:
+        block = unpacker.decompress(data, _BLOCK)
+        data = unpacker.unconsumed_tail
+        if block:
+            yield block
+        if unpacker.eof or (not data and len(block) < _BLOCK):
+            return
 
 
 def damaged(path: Path) -> BadInput:
@@ -126,20 +128,21 @@ def read_header(path: Path) -> list[str]:
     if len(line) > MAX_LINE:
         raise long_line(path, 1)
     try:
-        if b"\0" in line:
-            raise UnicodeDecodeError("utf-8", line, 0, 1, "zero byte")
-        text = line.decode("utf-8-sig")
-        names = next(csv.reader(io.StringIO(text.rstrip("\r")), strict=True))
-    except (UnicodeDecodeError, csv.Error, StopIteration) as error:
-        raise bad_file(
-            path,
-            "The first line is not a CSV header in UTF-8.",
-            line=1,
-            todo="Check that it is the right file; save it as UTF-8 text with commas.",
-        ) from error
-    names = [name.strip() for name in names]
+        text = line.decode("utf-8-sig").rstrip("\r")
+        names = [name.strip() for name in next(csv.reader(io.StringIO(text), strict=True), [])]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise _no_header(path) from error
     _check_names(path, names)
     return names
+
+
+def _no_header(path: Path) -> BadInput:
+    return bad_file(
+        path,
+        "The first line is not a CSV header in UTF-8.",
+        line=1,
+        todo="Check that it is the right file; save it as UTF-8 text with commas.",
+    )
 
 
 def _check_names(path: Path, names: list[str]) -> None:
@@ -150,6 +153,8 @@ def _check_names(path: Path, names: list[str]) -> None:
             line=1,
             todo="Export the table again with commas.",
         )
+    if not all(name.isprintable() for name in names):
+        raise _no_header(path)
     seen: set[str] = set()
     for position, name in enumerate(names, start=1):
         if not name:
@@ -240,16 +245,18 @@ class SecondReader:
         last = 0  # last byte of the earlier block
         for block in blocks(self._path, self._stop):
             data = np.frombuffer(block, dtype=np.uint8)
-            feeds = data == 10
+            feeds = data == _LF
             if b'"' in block:
-                open_here = (np.cumsum(data == 34, dtype=np.uint32) + inside) & 1
+                open_here = (np.cumsum(data == _QUOTE, dtype=np.uint32) + inside) & 1
                 feeds &= open_here == 0
                 inside = int(open_here[-1])
+            elif inside:
+                feeds[:] = False
             ends = np.flatnonzero(feeds)
             if ends.size:
                 lengths = np.diff(ends, prepend=-1 - carry) - 1
                 before = np.where(ends > 0, data[ends - 1], last)
-                blank = (lengths == 0) | ((lengths == 1) & (before == 13))
+                blank = (lengths == 0) | ((lengths == 1) & (before == _CR))
                 if int(lengths.max()) > MAX_LINE:
                     index = int(np.argmax(lengths > MAX_LINE))
                     raise long_line(self._path, self._records + self._blank + index + 1)
@@ -262,12 +269,15 @@ class SecondReader:
             last = int(data[-1])
             if carry > MAX_LINE:
                 raise long_line(self._path, self._records + self._blank + 1)
-        if carry > 1 or (carry == 1 and last != 13):
+        if carry > 1 or (carry == 1 and last != _CR):
             self._records += 1
 
     def _count_slowly(self) -> int:
-        """Rows by Python's own CSV reader; for files with stray quotation marks."""
-        return sum(1 for row in _rows(self._path) if row) - 1
+        """Rows by Python's own CSV reader, for stray quotation marks; -1 when it cannot either."""
+        try:
+            return sum(1 for row in _rows(self._path) if row) - 1
+        except csv.Error:
+            return -1
 
 
 def _rows(path: Path) -> Iterator[list[str]]:

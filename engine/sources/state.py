@@ -1,0 +1,150 @@
+"""What `state.db` remembers about sources: their rows, and nothing of the user's paths."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlite_utils import Database
+
+from engine.base.paths import Home
+from engine.base.store import Step, in_words, open_store
+from engine.sources.importer import Imported
+from engine.sources.info import Access, MissingTable, SourceInfo, TableInfo
+from engine.sources.schema import Kind, facts
+
+
+def _first(database: Database) -> None:
+    database.execute(
+        "CREATE TABLE sources (name TEXT PRIMARY KEY, kind TEXT NOT NULL, state TEXT NOT NULL, "
+        "access TEXT NOT NULL, input_mark TEXT NOT NULL, stays INTEGER, digest TEXT NOT NULL, "
+        "added_at TEXT NOT NULL) STRICT"
+    )
+    database.execute(
+        "CREATE TABLE source_tables (source TEXT NOT NULL REFERENCES sources(name) "
+        "ON DELETE CASCADE, name TEXT NOT NULL, rows INTEGER NOT NULL, "
+        "PRIMARY KEY (source, name)) STRICT"
+    )
+
+
+STEPS = (Step("sources/001-first", _first),)
+"""This package's tables in `state.db`."""
+
+
+class SourceRows:
+    """The sources' rows, through one open connection (see `source_rows`)."""
+
+    def __init__(self, home: Home, database: Database) -> None:
+        self._home = home
+        self._con: sqlite3.Connection = database.conn
+
+    def _query(self, sql: str, values: list[object]) -> list[dict[str, Any]]:
+        cursor = self._con.execute(sql, values)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._con.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._con.execute("ROLLBACK")
+            raise
+        self._con.execute("COMMIT")
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        return [str(row["name"]) for row in self._query("SELECT name FROM sources ORDER BY 1", [])]
+
+    def get(self, name: str) -> SourceInfo | None:
+        """One source."""
+        rows = self._query("SELECT * FROM sources WHERE name = ?", [name])
+        return self._info(rows[0]) if rows else None
+
+    def input_mark(self, name: str) -> str | None:
+        """What the files of its import looked like."""
+        rows = self._query("SELECT input_mark FROM sources WHERE name = ?", [name])
+        return str(rows[0]["input_mark"]) if rows else None
+
+    def begin(self, name: str, kind: Kind, access: Access, input_mark: str) -> None:
+        """An import starts, or goes on."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._con.execute(
+            "INSERT INTO sources VALUES (?, ?, 'importing', ?, ?, NULL, '', ?) "
+            "ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, access = excluded.access, "
+            "input_mark = excluded.input_mark, stays = NULL, digest = '', state = 'importing'",
+            [name, kind, access, input_mark, now],
+        )
+
+    def add_table(self, name: str, table: Imported) -> None:
+        """A table is in."""
+        self._con.execute(
+            "INSERT OR REPLACE INTO source_tables VALUES (?, ?, ?)", [name, table.name, table.rows]
+        )
+
+    def finish(
+        self, name: str, access: Access, stays: int | None, digest: str, tables: Sequence[Imported]
+    ) -> None:
+        """Everything is in, and `tables` is everything."""
+        with self._transaction():
+            self._con.execute("DELETE FROM source_tables WHERE source = ?", [name])
+            for table in tables:
+                self.add_table(name, table)
+            self._con.execute(
+                "UPDATE sources SET state = 'ready', access = ?, stays = ?, digest = ? "
+                "WHERE name = ?",
+                [access, stays, digest, name],
+            )
+
+    def delete(self, name: str) -> None:
+        """Forget it."""
+        self._con.execute("DELETE FROM sources WHERE name = ?", [name])
+
+    def _info(self, row: dict[str, Any]) -> SourceInfo:
+        name = str(row["name"])
+        path = self._home.sources / name / "source.duckdb"
+        tables = tuple(
+            TableInfo(name=str(entry["name"]), rows=int(entry["rows"]))
+            for entry in self._query(
+                "SELECT name, rows FROM source_tables WHERE source = ? ORDER BY name", [name]
+            )
+        )
+        there = {table.name for table in tables}
+        files = (path, path.with_name(path.name + ".wal"))
+        return SourceInfo(
+            name=name,
+            kind=row["kind"],
+            state=row["state"],
+            access=row["access"],
+            path=path,
+            tables=tables,
+            missing=tuple(
+                MissingTable(name=table.full_name, needed_for=table.needed_for)
+                for table in facts(row["kind"]).tables.values()
+                if table.full_name not in there
+            ),
+            stays=row["stays"],
+            size_bytes=sum(file.stat().st_size for file in files if file.exists()),
+            added_at=row["added_at"],
+            digest=row["digest"],
+        )
+
+
+@contextlib.contextmanager
+def source_rows(home: Home) -> Iterator[SourceRows]:
+    """Open `state.db` for a moment.
+
+    Raises:
+        Busy, StorageFull, BadInput: in words.
+    """
+    database = open_store(home.state, STEPS)
+    try:
+        yield SourceRows(home, database)
+    except sqlite3.Error as error:
+        raise in_words(error, "reading or writing the list of sources") from error
+    finally:
+        database.conn.close()
