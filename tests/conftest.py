@@ -16,8 +16,10 @@ from typing import NoReturn
 
 import pytest
 from demo_homes import (  # noqa: F401 (fixtures)
+    eicu_built,
     eicu_home,
     eicu_home_copy,
+    mimic_built,
     mimic_home,
     mimic_home_copy,
 )

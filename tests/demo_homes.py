@@ -1,6 +1,7 @@
 """Homes with the open demo data imported, made once per test session.
 
-`mimic_home` and `eicu_home` are read-only by agreement: shared by all tests (and all workers of
+`mimic_home` and `eicu_home` (imported), `mimic_built` and `eicu_built` (with concepts and
+references) are read-only by agreement: shared by all tests (and all workers of
 a parallel run). A test that changes its home takes `mimic_home_copy` or `eicu_home_copy`.
 """
 
@@ -13,7 +14,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from engine.base.jobs import SimpleJob
 from engine.base.paths import Home, open_home
+from engine.concepts import build_concepts
+from engine.references import build_references
 from engine.sources import add_source
 
 
@@ -34,6 +38,21 @@ def _imported(factory: pytest.TempPathFactory, data: Path, source: str) -> Home:
     return open_home(root)
 
 
+def _built(factory: pytest.TempPathFactory, home: Home, source: str) -> Home:
+    folder = _shared_folder(factory)
+    root = folder / f"built-home-of-{source}"
+    with FileLock(folder / f"{source}-built.lock"):
+        if not (root / "ready").exists():
+            shutil.rmtree(root, ignore_errors=True)
+            _copy(home, root)
+            (root / "ready").unlink()
+            if source == "mimic-demo":
+                build_concepts(open_home(root), source, job=SimpleJob())
+            build_references(open_home(root), source, job=SimpleJob())
+            (root / "ready").touch()
+    return open_home(root)
+
+
 def _copy(home: Home, to: Path) -> Home:
     shutil.copytree(home.root, to, ignore=shutil.ignore_patterns("lock", "scratch"))
     return open_home(to)
@@ -49,6 +68,18 @@ def mimic_home(tmp_path_factory: pytest.TempPathFactory, mimic_demo: Path) -> Ho
 def eicu_home(tmp_path_factory: pytest.TempPathFactory, eicu_demo: Path) -> Home:
     """A home with the open eICU demo imported as the source "eicu-demo"; do not change it."""
     return _imported(tmp_path_factory, eicu_demo, "eicu-demo")
+
+
+@pytest.fixture(scope="session")
+def mimic_built(tmp_path_factory: pytest.TempPathFactory, mimic_home: Home) -> Home:
+    """As `mimic_home`, with all concepts and references built; do not change it."""
+    return _built(tmp_path_factory, mimic_home, "mimic-demo")
+
+
+@pytest.fixture(scope="session")
+def eicu_built(tmp_path_factory: pytest.TempPathFactory, eicu_home: Home) -> Home:
+    """As `eicu_home`, with all references built; do not change it."""
+    return _built(tmp_path_factory, eicu_home, "eicu-demo")
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ def command() -> None:
 def build(
     ctx: click.Context,
     context: CliContext,
+    *,
     source: str,
     only: str | None,
     threads: int | None,

@@ -1,0 +1,134 @@
+"""`m4bench references build|verify`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from engine.base.duck import connect
+from engine.base.errors import JudgedFailed
+from engine.base.jobs import Job
+from engine.base.paths import Home
+from engine.catalogue.task import list_tasks
+from engine.cli.context import CliContext, existing, pass_context
+from engine.references import build_references, open_reference, verify_references
+from engine.references.canonical import write_canonical_csv
+from engine.references.targets import find_target
+from engine.scoring import Score, score_table
+
+
+@click.group()
+def command() -> None:
+    """Build and verify the reference tables."""
+
+
+@command.command()
+@click.argument("source")
+@click.option("--target", "targets", metavar="KEY", multiple=True, help="Default: all that fit.")
+@click.option("--out", metavar="DIR", help="Also write DIR/KEY.parquet.")
+@pass_context
+def build(context: CliContext, source: str, targets: Sequence[str], out: str | None) -> None:
+    """Build reference tables of SOURCE with their manifests, and the concepts they need."""
+    with context.job() as job:
+        built = build_references(
+            context.home,
+            source,
+            list(targets) or None,
+            job=job,
+            out=existing(out) if out else None,
+        )
+    context.result(
+        {
+            "source": source,
+            "references": [
+                {
+                    "key": item.key,
+                    "rows": item.rows,
+                    "seconds": item.seconds,
+                    "fresh": item.fresh,
+                    "duplicate_keys": item.duplicate_keys,
+                    "path": str(item.path),
+                }
+                for item in built
+            ],
+        },
+        rows=[
+            {
+                "target": item.key,
+                "rows": item.rows,
+                "status": "fresh" if item.fresh else f"built in {item.seconds:.2f} s",
+            }
+            for item in built
+        ],
+    )
+
+
+@command.command()
+@click.argument("source")
+@click.option("--target", "targets", metavar="KEY", multiple=True, help="Default: all built.")
+@pass_context
+def verify(context: CliContext, source: str, targets: Sequence[str]) -> None:
+    """Do the manifests of SOURCE hold, and does each reference score 1 against itself?
+
+    Leaves with 1 when one does not.
+    """
+    with context.job() as job:
+        found = verify_references(context.home, source, list(targets) or None, job=job)
+        results = [
+            (item, _score_itself(context.home, source, item.key, job) if not item.problems else {})
+            for item in found
+        ]
+    documents = [
+        {
+            "key": item.key,
+            "rows": item.rows,
+            "holds": not item.problems
+            and all(s.reward == 1 and s.strict_pass for s in scores.values()),
+            "problems": list(item.problems),
+            "self_scores": {task: score.reward for task, score in scores.items()},
+        }
+        for item, scores in results
+    ]
+    context.result(
+        {"source": source, "references": documents},
+        rows=[
+            {
+                "target": item.key,
+                "rows": item.rows,
+                "holds": "yes" if document["holds"] else "NO",
+                "scores_itself": ", ".join(f"{t}: {s.reward:g}" for t, s in scores.items()),
+                "problems": " ".join(item.problems),
+            }
+            for (item, scores), document in zip(results, documents, strict=True)
+        ],
+    )
+    failed = [str(document["key"]) for document in documents if not document["holds"]]
+    if failed and not context.json:
+        raise JudgedFailed(
+            f"These references do not hold: {', '.join(failed)}.",
+            todo=f"Run `m4bench references build {source}`.",
+        )
+    if failed:
+        raise click.exceptions.Exit(JudgedFailed.exit_code)
+
+
+def _score_itself(home: Home, source: str, key: str, job: Job) -> dict[str, Score]:
+    """Score of the reference, written as CSV, against itself, for each task that uses it."""
+    tasks = [task for task in list_tasks() if task.target == key]
+    if not tasks:
+        return {}
+    reference = open_reference(home, source, key)
+    home.scratch.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.scratch) as folder:
+        output = Path(folder) / "output.csv"
+        con = connect(scratch=home.scratch)
+        try:
+            write_canonical_csv(con, reference, find_target(key).key, output)
+        finally:
+            con.close()
+        return {
+            task.name: score_table(task.evaluation, output, reference, job=job) for task in tasks
+        }
