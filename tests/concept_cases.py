@@ -261,5 +261,8 @@ def same_cell(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
     if a is None or b is None:
         return a is b
     if isinstance(a, float | Decimal) or isinstance(b, float | Decimal):
-        return math.isclose(float(a), float(b), rel_tol=tolerance, abs_tol=tolerance)
+        x, y = float(a), float(b)
+        if math.isnan(x) or math.isnan(y):
+            return math.isnan(x) and math.isnan(y)
+        return math.isclose(x, y, rel_tol=tolerance, abs_tol=tolerance)
     return bool(a == b)
