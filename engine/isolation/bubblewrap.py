@@ -16,15 +16,14 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from engine.base.errors import HarnessFault, MissingPrerequisite, StorageFull, UsageError
-from engine.base.files import os_error
+from engine.base.errors import HarnessFault, MissingPrerequisite, UsageError
 from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.isolation import seccomp
+from engine.isolation.folders import check_room, hand_over, opened, remove_tree
 from engine.isolation.interface import MIB, Command, Ended, Limits, OnOutput
 from engine.isolation.rootfs import remove_half_made, sandbox_root
 from engine.isolation.supervise import Plan, SetupFailed, supervise
@@ -83,7 +82,7 @@ class Bubblewrap:
         with contextlib.ExitStack() as stack:
             folder = self._home.scratch / f"probe-{os.getpid()}-{os.urandom(4).hex()}"
             folder.mkdir()
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.callback(remove_tree, folder)
             said = bytearray()
             ended = self.run(
                 Command(argv=("true",), job_folder=folder, limits=Limits(wall_seconds=30)),
@@ -124,17 +123,17 @@ class Bubblewrap:
         _check(command)
         with contextlib.ExitStack() as stack:
             stack.enter_context(root.in_use())
-            folder = stack.enter_context(_opened(command.job_folder))
+            folder = stack.enter_context(opened(command.job_folder))
             as_root = os.geteuid() == 0
             sources = [root.path, command.job_folder, *command.read_only]
             if as_root:
-                _hand_over(folder)
+                hand_over(folder, USER)
                 place = next(name for name in _NAMES if Path(name).is_dir())
                 binds = tuple((str(source), str(n)) for n, source in enumerate(sources))
                 shown = [f"{place}/{n}" for n in range(len(sources))]
             else:
                 place, binds, shown = None, (), [str(source) for source in sources]
-            _check_room(folder)
+            check_room(folder)
             plan = Plan(
                 program=program,
                 options=tuple(_options(command, shown)),
@@ -164,7 +163,7 @@ class Bubblewrap:
         for folder in self._home.scratch.glob("probe-*"):
             owner = folder.name.split("-")[1]
             if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder)
                 removed += 1
         return removed
 
@@ -265,50 +264,3 @@ def _check_place(folder: Path, place: PurePosixPath) -> None:
         walked = walked / part
         if walked.is_symlink():
             raise UsageError(f"A symlink stands in the job folder where {place} is to be shown.")
-
-
-@contextlib.contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    """A descriptor of the job folder.
-
-    Raises:
-        UsageError: no folder, a symlink, or not absolute.
-    """
-    if not folder.is_absolute():
-        raise UsageError("The job folder's path must be absolute.")
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError as error:
-        raise UsageError(
-            "The job folder does not exist, is no folder, or is a symlink.", details=error.strerror
-        ) from error
-    try:
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _hand_over(folder: int) -> None:
-    """As root: give the folder and all below it to the sandbox's user; follows no symlink.
-
-    Files with further names are left alone: the other name may belong to somebody.
-    """
-    try:
-        os.fchown(folder, USER, USER)
-        os.fchmod(folder, 0o700)
-        for _, folders, files, handle in os.fwalk(".", dir_fd=folder, follow_symlinks=False):
-            for name in folders + files:
-                found = os.stat(name, dir_fd=handle, follow_symlinks=False)
-                if stat.S_ISDIR(found.st_mode) or found.st_nlink == 1:
-                    os.chown(name, USER, USER, dir_fd=handle, follow_symlinks=False)
-    except OSError as error:
-        raise os_error(error, "preparing the job folder") from error
-
-
-def _check_room(folder: int) -> None:
-    seen = os.fstatvfs(folder)
-    if seen.f_bavail * seen.f_frsize < 16 * MIB:
-        raise StorageFull(
-            "There is no room left on the disk for a run.",
-            todo="Free some space (or move the home folder with --home) and do it again.",
-        )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
 import shutil
 import socket
@@ -24,6 +23,7 @@ from typing import Any, TypedDict
 
 from engine.base.errors import UsageError
 from engine.base.jobs import Job
+from engine.isolation.folders import remove_tree
 from engine.isolation.interface import Command, Limits, Sandbox
 
 PROGRAM = Path(__file__).with_name("inside") / "canary_check.py"
@@ -134,11 +134,11 @@ def run_canary(
         if not place.is_absolute():
             raise UsageError("A private path for the canary must be absolute.")
     with contextlib.ExitStack() as stack:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
         folder.mkdir(parents=True)
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.callback(remove_tree, folder)
         targets = [_target(place, place in private, token, stack) for place in places]
-        listeners = stack.enter_context(_Listeners())
+        listeners = stack.enter_context(Listeners())
         spec = {
             "nonce": nonce,
             "token": token,
@@ -229,7 +229,7 @@ def _remove_stale(place: Path) -> None:
                 file.unlink()
 
 
-class _Listeners:
+class Listeners:
     """Really listens on this machine's addresses and notes whether anybody came."""
 
     def __init__(self) -> None:
@@ -248,7 +248,7 @@ class _Listeners:
                 self._came.set()
         return self._came.is_set()
 
-    def __enter__(self) -> _Listeners:
+    def __enter__(self) -> Listeners:
         for address in _own_addresses():
             family = socket.AF_INET6 if ":" in address else socket.AF_INET
             listener = socket.socket(family)

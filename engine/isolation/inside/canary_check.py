@@ -103,10 +103,10 @@ def check_connections(spec: dict[str, Any]) -> tuple[bool, str]:
         (socket.AF_UNIX, socket.SOCK_STREAM, "\0" + spec["abstract"], "abstract Unix socket")
     ]
     for address in spec["addresses"]:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        targets.append((family, socket.SOCK_STREAM, (address, spec["port"]), "TCP"))
-    for family, kind, target, words in targets:
-        with contextlib.suppress(OSError), socket.socket(family, kind) as one:
+        own = socket.AF_INET6 if ":" in address else socket.AF_INET
+        targets.append((own, socket.SOCK_STREAM, (address, spec["port"]), "TCP"))
+    for number, kind, target, words in targets:
+        with contextlib.suppress(OSError), socket.socket(number, kind) as one:
             one.settimeout(2)
             one.connect(target)
             return False, f"the host was reached by {words}"

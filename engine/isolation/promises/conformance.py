@@ -1,0 +1,211 @@
+"""Runs the promises against a backend, on real ground: private files, open listeners."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.base.errors import UsageError
+from engine.base.jobs import Job, SimpleJob
+from engine.base.paths import Home
+from engine.isolation.canary import Listeners
+from engine.isolation.folders import remove_tree
+from engine.isolation.interface import Command, Limits, Sandbox
+from engine.isolation.promises.catalogue import BASE, PROMISES, Promise, Seen
+
+PROGRAMS = Path(__file__).with_name("programs")
+GIVEN = "/job/given.txt"
+_START = "import sys; sys.path.insert(0, '/job'); import programs.attempt as a; a.main()"
+_PLACES = ("/root", "/home", "/var", "/run", "/sys", "/tmp", "/etc")  # noqa: S108 - looked at
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Was one promise kept?"""
+
+    name: str
+    """The promise's name, ``module.function``."""
+    claim: str
+    """What was promised."""
+    kept: bool
+    """It held."""
+    detail: str
+    """What was tried and refused, or what went through."""
+    seconds: float
+    """How long the attempt ran, in seconds."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def check_promises(
+    sandbox: Sandbox, home: Home, *, only: Sequence[str] | None = None, job: Job | None = None
+) -> tuple[Outcome, ...]:
+    """Try to break each promise; takes about half a minute.
+
+    Args:
+        sandbox: the backend.
+        home: its scratch folder is used, and emptied of it afterwards.
+        only: names of promises; all when None.
+        job: progress, and a way to stop.
+
+    Raises:
+        UsageError: a name in `only` is not known.
+        Cancelled: the user stopped it.
+        M4Error: whatever `Sandbox.run` raises.
+    """
+    job = job or SimpleJob()
+    known = {promise.name: promise for promise in PROMISES}
+    for name in only or ():
+        if name not in known:
+            raise UsageError(f"There is no promise called {name}.")
+    wanted = [known[name] for name in only] if only is not None else list(PROMISES)
+    outcomes = []
+    with Ground(home) as ground:
+        for number, promise in enumerate(wanted):
+            job.check()
+            job.progress("sandbox-check", number, len(wanted), promise.claim)
+            outcomes.append(ground.attempt(sandbox, promise, job))
+    job.progress("sandbox-check", len(wanted), len(wanted), "all promises tried")
+    return tuple(outcomes)
+
+
+class Ground:
+    """What the attempts are up against; to be used in a ``with``."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._stack = contextlib.ExitStack()
+        self._token = secrets.token_hex(16)
+
+    def __enter__(self) -> Ground:
+        with contextlib.ExitStack() as stack:
+            self._home.scratch.mkdir(parents=True, exist_ok=True)
+            self._place = self._folder(self._home.scratch, stack)
+            self._public = self._folder(Path(tempfile.gettempdir()), stack)
+            private = [self._place / "private" / "secret.txt", self._public / "secret.txt"]
+            for file in private:
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(self._token, encoding="ascii")
+                file.chmod(0o644)  # its permissions shall not be what protects it
+            self._public.chmod(0o755)
+            self._given = self._place / "given.txt"
+            self._given.write_text("given", encoding="ascii")
+            self._given.chmod(0o644)
+            self._listeners = stack.enter_context(Listeners())
+            unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+            unix.bind(str(self._public / "s"))
+            unix.listen()
+            (self._public / "s").chmod(0o666)
+            self._private = [str(file) for file in private]
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @staticmethod
+    def _folder(place: Path, stack: contextlib.ExitStack) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix=f"promises-{os.getpid()}-", dir=place))
+        stack.callback(remove_tree, folder)
+        return folder
+
+    def facts(self, survivor: str, limits: Limits) -> dict[str, Any]:
+        """What an attempt is told; JSON-ready."""
+        return {
+            "token": self._token,
+            "private_files": self._private,
+            "given": GIVEN,
+            "given_on_host": str(self._given),
+            "home": str(self._home.root),
+            "host_pid": os.getpid(),
+            "inodes": dict(_inodes()),
+            "addresses": self._listeners.addresses,
+            "port": self._listeners.port,
+            "abstract": self._listeners.abstract,
+            "unix_path": str(self._public / "s"),
+            "survivor": survivor,
+            "open_files": limits.open_files,
+            "cpus": limits.cpus,
+        }
+
+    def attempt(self, sandbox: Sandbox, promise: Promise, job: Job) -> Outcome:
+        """Run one attempt and judge it."""
+        folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._place))
+        try:
+            return self._attempt(sandbox, promise, job, folder)
+        finally:
+            remove_tree(folder)
+
+    def _attempt(self, sandbox: Sandbox, promise: Promise, job: Job, folder: Path) -> Outcome:
+        limits = _limits(promise)
+        ground = self.facts(f"survivor-{secrets.token_hex(8)}", limits)
+        module, _, function = promise.name.partition(".")
+        for name in ("__init__", "attempt", module):
+            (folder / "programs").mkdir(exist_ok=True)
+            shutil.copyfile(PROGRAMS / f"{name}.py", folder / "programs" / f"{name}.py")
+        (folder / "ground.json").write_text(json.dumps(ground), encoding="utf-8")
+        streams = {"stdout": bytearray(), "stderr": bytearray()}
+        ended = sandbox.run(
+            Command(
+                argv=("python3", "-I", "-c", _START, module, function),
+                job_folder=folder,
+                env={"GIVEN": "given"},
+                read_only={self._given: GIVEN},
+                limits=limits,
+            ),
+            job=job,
+            on_output=lambda stream, data: streams[stream].extend(data),
+        )
+        job.check()
+        seen = Seen(ended, bytes(streams["stdout"]), bytes(streams["stderr"]), folder, ground)
+        kept, detail = _judge(promise, seen)
+        if self._listeners.reached:
+            kept, detail = False, "a listener of the host was reached"
+        return Outcome(promise.name, promise.claim, kept, detail, round(ended.seconds, 3))
+
+
+def _limits(promise: Promise) -> Limits:
+    values: dict[str, Any] = {**BASE, **dict(promise.limits)}
+    return Limits(**values)
+
+
+def _inodes() -> Iterator[tuple[str, list[int]]]:
+    for place in _PLACES:
+        with contextlib.suppress(OSError):
+            found = Path(place).stat()
+            yield place, [found.st_dev, found.st_ino]
+
+
+def _judge(promise: Promise, seen: Seen) -> tuple[bool, str]:
+    ended = seen.ended
+    if ended.reason not in promise.ends:
+        return False, f"{ended.in_words} Expected: {' or '.join(promise.ends)}. {_report(seen)[1]}"
+    kept, detail = True, ended.in_words
+    if ended.reason == "exited" and promise.reports:
+        kept, detail = _report(seen)
+    if kept and promise.after is not None and (wrong := promise.after(seen)):
+        kept, detail = False, wrong
+    return kept, detail
+
+
+def _report(seen: Seen) -> tuple[bool, str]:
+    """What the attempt itself says in its last line."""
+    for line in reversed(seen.stdout[-100_000:].splitlines()):
+        if line.strip():
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                report = json.loads(line)
+                return report["kept"] is True, str(report["detail"])
+            break
+    said = seen.stderr[-300:].decode("utf-8", "replace")
+    return False, f"The attempt did not report. {seen.ended.in_words} {said}".strip()

@@ -1,0 +1,118 @@
+"""Attempts to reach anything outside by a socket of any kind."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from pathlib import Path
+
+from .attempt import Broken, ground
+
+NETLINK, PACKET, VSOCK = 16, 17, 40
+
+
+def _connect(family: int, kind: int, address: object) -> str:
+    try:
+        with socket.socket(family, kind) as one:
+            one.settimeout(3)
+            one.connect(address)  # type: ignore[arg-type]
+    except OSError as error:
+        return str(error.strerror or error)
+    raise Broken(f"{address!r} was reached")
+
+
+def ipv4() -> str:
+    found = ground()
+    said = [
+        _connect(socket.AF_INET, socket.SOCK_STREAM, (address, found["port"]))
+        for address in found["addresses"]
+        if ":" not in address
+    ]
+    said.append(_connect(socket.AF_INET, socket.SOCK_STREAM, ("192.0.2.1", 443)))
+    said.append(_connect(socket.AF_INET, socket.SOCK_DGRAM, ("192.0.2.1", 53)))
+    return ", ".join(said)
+
+
+def ipv6() -> str:
+    found = ground()
+    said = [
+        _connect(socket.AF_INET6, socket.SOCK_STREAM, (address, found["port"]))
+        for address in found["addresses"]
+        if ":" in address
+    ]
+    said.append(_connect(socket.AF_INET6, socket.SOCK_STREAM, ("2001:db8::1", 443)))
+    said.append(_connect(socket.AF_INET6, socket.SOCK_DGRAM, ("2001:db8::1", 53)))
+    return ", ".join(said)
+
+
+def names() -> str:
+    for name in ("example.org", "localhost.localdomain", "metadata.google.internal"):
+        with contextlib.suppress(OSError):
+            socket.getaddrinfo(name, 443)
+            raise Broken(f"{name} was resolved")
+    return "no name is resolved"
+
+
+def broadcast() -> str:
+    for target in ("255.255.255.255", "224.0.0.1"):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+            one.sendto(b"x", (target, 9))
+            raise Broken(f"a datagram to {target} was sent")
+    return "no broadcast, no multicast"
+
+
+def interfaces() -> str:
+    lines = Path("/proc/net/dev").read_text(encoding="ascii").splitlines()[2:]
+    found = [line.split(":")[0].strip() for line in lines]
+    if found != ["lo"]:
+        raise Broken(f"interfaces: {found}")
+    if len(Path("/proc/net/route").read_text(encoding="ascii").splitlines()) > 1:
+        raise Broken("there is a route")
+    return "only an empty loopback, no route"
+
+
+def _no_socket(family: int, what: str) -> str:
+    said = ""
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET):
+        try:
+            socket.socket(family, kind).close()
+        except OSError as error:
+            said = str(error.strerror)
+        else:
+            raise Broken(f"a {what} socket was opened")
+    return f"{what}: {said}"
+
+
+def netlink() -> str:
+    return _no_socket(NETLINK, "netlink")
+
+
+def vsock() -> str:
+    return _no_socket(VSOCK, "vsock")
+
+
+def raw() -> str:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError):
+            socket.socket(family, socket.SOCK_RAW, 1).close()
+            raise Broken("a raw socket was opened")
+    return _no_socket(PACKET, "packet")
+
+
+def other_families() -> str:
+    for family in sorted(set(range(46)) - {1, 2, 10}):
+        _no_socket(family, f"family {family}")
+    return "43 families refused"
+
+
+def abstract_unix() -> str:
+    said = _connect(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + ground()["abstract"])
+    listed = Path("/proc/net/unix").read_text(encoding="ascii", errors="replace")
+    if ground()["abstract"] in listed:
+        raise Broken("the host's abstract sockets are listed")
+    return said
+
+
+def unix_path() -> str:
+    return _connect(socket.AF_UNIX, socket.SOCK_STREAM, ground()["unix_path"])
