@@ -1,0 +1,1 @@
+"""What every screen stands on: theme, actions, jobs, settings, navigation, safe text."""

@@ -1,0 +1,126 @@
+"""Every command of the window, named once: menus, keys, palette and help are made from it.
+
+A screen binds what a command does while it is shown; without a handler the command is disabled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+
+@dataclass(frozen=True)
+class Command:
+    """One named command."""
+
+    name: str
+    """E.g. ``diff.next``; unique."""
+    text: str
+    """What menus and the palette say."""
+    menu: str
+    """The menu that it stands in."""
+    keys: tuple[str, ...] = ()
+    """Key sequences; the first one is shown."""
+    icon: str = ""
+    """Name of an icon."""
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("app.open", "Open an address or run…", "File", ("Ctrl+O",), "external-link"),
+    Command("app.copy_link", "Copy the address of this place", "File", ("Ctrl+L",), "copy"),
+    Command("app.quit", "Quit", "File", ("Ctrl+Q",), "x"),
+    Command("app.back", "Back", "Go", ("Alt+Left",), "arrow-left"),
+    Command("app.forward", "Forward", "Go", ("Alt+Right",), "arrow-right"),
+    Command("app.worklist", "Worklist", "Go", ("Ctrl+1",), "list-checks"),
+    Command("app.runs", "Runs", "Go", ("Ctrl+2",), "history"),
+    Command("app.data", "Data", "Go", ("Ctrl+3",), "database"),
+    Command("app.palette", "Find a command…", "Go", ("Ctrl+K",), "search"),
+    Command("app.find", "Filter this list", "Go", ("Ctrl+F",), "filter"),
+    Command("app.refresh", "Read again", "View", ("F5",), "refresh-cw"),
+    Command("app.zoom_in", "Larger", "View", ("Ctrl++", "Ctrl+="), "zoom-in"),
+    Command("app.zoom_out", "Smaller", "View", ("Ctrl+-",), "zoom-out"),
+    Command("app.zoom_reset", "Normal size", "View", ("Ctrl+0",)),
+    Command("app.theme_auto", "Colours: as the system", "View", (), "sun-moon"),
+    Command("app.theme_light", "Colours: light", "View", (), "sun"),
+    Command("app.theme_dark", "Colours: dark", "View", (), "moon"),
+    Command("app.jobs", "Show what is being worked on", "View", ("Ctrl+J",), "list"),
+    Command("task.run", "Run an agent on this task…", "Run", ("Ctrl+R",), "play"),
+    Command("launcher.start", "Start the run", "Run", ("Ctrl+Return",), "play"),
+    Command("launcher.cancel", "Stop the run", "Run", ("Ctrl+.",), "circle-stop"),
+    Command("run.diff", "Open the diff", "Run", ("Ctrl+D",), "git-compare-arrows"),
+    Command("run.reveal", "Show the run's folder", "Run", (), "folder-open"),
+    Command("run.delete", "Delete the run…", "Run", (), "trash-2"),
+    Command("diff.next", "Next mismatch", "Diff", ("F8", "N"), "chevron-down"),
+    Command("diff.previous", "Previous mismatch", "Diff", ("Shift+F8", "P"), "chevron-up"),
+    Command("diff.goto", "Go to a key or row…", "Diff", ("Ctrl+G",), "hash"),
+    Command("diff.only", "Only mismatches", "Diff", ("Ctrl+M",), "equal-not"),
+    Command("diff.columns", "Only columns with mismatches", "Diff", ("Ctrl+B",), "columns-3"),
+    Command("diff.clear", "Clear filters and order", "Diff", ("Ctrl+Backspace",), "x"),
+    Command("diff.undo", "Filter as before", "Diff", ("Ctrl+Z",), "arrow-left"),
+    Command("diff.copy", "Copy", "Diff", ("Ctrl+C",), "copy"),
+    Command("diff.copy_headers", "Copy with column names", "Diff", ("Ctrl+Shift+C",), "copy"),
+    Command("diff.panel", "Row and column panel", "Diff", ("Ctrl+I",), "panel-right"),
+    Command("app.help", "Keys and help", "Help", ("F1",), "keyboard"),
+)
+
+
+class Actions(QObject):
+    """The commands as QActions of one window."""
+
+    bound = Signal(str)
+    """A command got or lost its handler."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._handlers: dict[str, Callable[[], object]] = {}
+        self._actions: dict[str, QAction] = {}
+        for command in COMMANDS:
+            action = QAction(command.text, window)
+            action.setObjectName(command.name)
+            action.setShortcuts([QKeySequence(key) for key in command.keys])
+            action.setEnabled(False)
+            action.triggered.connect(lambda _=False, name=command.name: self.trigger(name))
+            window.addAction(action)
+            self._actions[command.name] = action
+
+    def __getitem__(self, name: str) -> QAction:
+        return self._actions[name]
+
+    def bind(self, name: str, handler: Callable[[], object] | None) -> None:
+        """Say what a command does now; None disables it.
+
+        Raises:
+            KeyError: no command has this name.
+        """
+        action = self._actions[name]
+        if handler is None:
+            self._handlers.pop(name, None)
+        else:
+            self._handlers[name] = handler
+        action.setEnabled(handler is not None)
+        self.bound.emit(name)
+
+    def trigger(self, name: str) -> None:
+        """Do it, if something is bound."""
+        handler = self._handlers.get(name)
+        if handler is not None:
+            handler()
+
+    def available(self) -> list[Command]:
+        """The commands that do something now."""
+        return [
+            c for c in COMMANDS if c.name in self._handlers and self._actions[c.name].isEnabled()
+        ]
+
+
+def key_text(command: Command) -> str:
+    """The keys of a command as people write them."""
+    return " or ".join(
+        QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+        for key in command.keys
+        if key != "Ctrl+="
+    )

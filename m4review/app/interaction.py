@@ -1,0 +1,56 @@
+"""Telling, asking and choosing go through one facade, so that no view-model opens a dialog.
+
+By itself it answers without anybody (the default of each question) and remembers what was
+asked, which is what tests look at. The window brings one that shows dialogs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.base.errors import M4Error
+
+
+@dataclass
+class Interaction:
+    """Answers without a person: `answers` in their order, then no."""
+
+    answers: list[object] = field(default_factory=list)
+    """What will be answered next (bool, text, path or None)."""
+    said: list[str] = field(default_factory=list)
+    """Every text that was told or asked."""
+    errors: list[M4Error] = field(default_factory=list)
+    """Every error that was shown."""
+
+    def _answer(self, text: str) -> object:
+        self.said.append(text)
+        return self.answers.pop(0) if self.answers else None
+
+    def tell(self, title: str, text: str) -> None:
+        """Say something that needs no answer."""
+        self.said.append(f"{title}: {text}")
+
+    def error(self, error: M4Error) -> None:
+        """Show an error: title, text, what to do, details."""
+        self.errors.append(error)
+
+    def confirm(self, title: str, text: str, *, yes: str, no: str = "Cancel") -> bool:
+        """Ask before something that cannot be undone; True for `yes`."""
+        return self._answer(f"{title}: {text}") is True
+
+    def ask_text(self, title: str, label: str, *, text: str = "") -> str | None:
+        """A line of text; None when the user changed her mind."""
+        answer = self._answer(f"{title}: {label}")
+        return answer if isinstance(answer, str) else None
+
+    def choose_folder(self, title: str, start: str = "") -> Path | None:
+        """A folder, or None."""
+        answer = self._answer(title)
+        return answer if isinstance(answer, Path) else None
+
+    def choose_file(self, title: str, start: str = "", patterns: Sequence[str] = ()) -> Path | None:
+        """An existing file, or None."""
+        answer = self._answer(title)
+        return answer if isinstance(answer, Path) else None

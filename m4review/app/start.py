@@ -1,0 +1,180 @@
+"""Putting the parts together: application, engine, window; and the way to pictures of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication
+
+from engine.base.errors import M4Error, StorageFull
+from engine.base.paths import Home
+from engine.workbench import Workbench
+from m4review.app.application import make_application, start_log
+from m4review.app.context import Context
+from m4review.app.dialogs import Dialogs
+from m4review.app.interaction import Interaction
+from m4review.app.jobs import JobRunner
+from m4review.app.links import DATA, RUNS, WORKLIST, Place, parse
+from m4review.app.settings import Settings
+from m4review.app.window import MainWindow
+
+
+def make_window(home: Home, *, interaction: Interaction | None = None) -> MainWindow:
+    """A window on a home, not yet shown.
+
+    Args:
+        home: where everything is kept.
+        interaction: who is asked; dialogs over the window when None.
+    """
+    runner = JobRunner()
+    context = Context(
+        workbench=Workbench(home),
+        runner=runner,
+        settings=Settings(home.settings),
+        interaction=interaction or Interaction(),
+    )
+    window = MainWindow(context)
+    runner.setParent(window)
+    context.setParent(window)
+    if interaction is None:
+        context.interaction = Dialogs(window)
+    return window
+
+
+def open_window(home: Home, address: str | None) -> int:
+    """Show the window and run until it is closed; returns the exit code.
+
+    Raises:
+        UsageError: the address names nothing.
+    """
+    place = parse(address) if address else WORKLIST
+    application = make_application(sys.argv[:1])
+    start_log(home.logs)
+    window = make_window(home)
+    _tell_unforeseen(window)
+    # Python's handlers run only between two of its own steps: a slow timer makes some.
+    signal.signal(signal.SIGINT, lambda *_: window.close())
+    signal.signal(signal.SIGTERM, lambda *_: window.close())
+    beat = QTimer(window)
+    beat.start(300)
+    beat.timeout.connect(lambda: None)
+    window.show()
+    window.recover()
+    window.go(place)
+    code = application.exec()
+    beat.stop()
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    return code
+
+
+def _tell_unforeseen(window: MainWindow) -> None:
+    """A fault in a slot is told once in the window and logged, and the window lives on."""
+    import logging  # noqa: PLC0415 - only here
+
+    def hook(kind: type[BaseException], error: BaseException, trace: object) -> None:
+        logging.getLogger("m4review").error(
+            "A fault that nobody foresaw: %s",
+            kind.__name__,
+            exc_info=(kind, error, trace),  # type: ignore[arg-type]
+        )
+        if threading.current_thread() is threading.main_thread():
+            window.context.told.emit(
+                "The program met a fault of its own; details are in the log folder of the home."
+            )
+
+    sys.excepthook = hook
+
+
+# --- pictures
+
+
+def save_pictures(home: Home, folder: Path, address: str | None) -> int:
+    """Render the screens offscreen and save them as PNG; returns the exit code.
+
+    The worklist, data, runs; and what the address names: its task, run and diff.
+
+    Raises:
+        StorageFull: a picture cannot be written.
+        UsageError: the address names nothing.
+    """
+    if "DISPLAY" not in os.environ and "WAYLAND_DISPLAY" not in os.environ:
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    place = parse(address) if address else None
+    make_application(sys.argv[:1])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageFull("The folder for the pictures cannot be made.") from error
+    window = make_window(home, interaction=Interaction())
+    window.resize(1440, 900)
+    window.show()
+    try:
+        _take_all(window, folder, place)
+    finally:
+        window.close()
+        window.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    return 0
+
+
+def _take_all(window: MainWindow, folder: Path, place: Place | None) -> None:
+    workbench = window.context.workbench
+    run_id = place.name if place and place.screen in ("run", "diff") else ""
+    if not run_id:
+        runs = [run for run in workbench.runs() if not run.live]
+        run_id = runs[0].run_id if runs else ""
+    task = place.name if place and place.screen in ("task", "launch") else ""
+    if run_id and not task:
+        task = workbench.run_record(run_id).summary.task
+    places = [WORKLIST, DATA, RUNS]
+    if task:
+        places += [Place("task", task), Place("launch", task)]
+    if run_id:
+        row = place.row if place else None
+        places += [Place("run", run_id), Place("diff", run_id, row)]
+    for number, where in enumerate(places, start=1):
+        window.go(where)
+        settle(window)
+        path = folder / f"{number}-{where.screen}.png"
+        if not window.grab().save(str(path)):
+            raise StorageFull(
+                "A picture cannot be written.", todo="Check the folder and the room on the disk."
+            )
+
+
+def settle(window: MainWindow, seconds: float = 60) -> None:
+    """Let the window work until no job is left and what it brought is painted.
+
+    Raises:
+        M4Error: it takes longer than `seconds`.
+    """
+    runner = window.context.runner
+    wait(lambda: not runner.live, seconds)
+    wait(lambda: not runner.live, seconds)  # the outcome of one job may start the next
+    end = time.monotonic() + 0.4
+    wait(lambda: time.monotonic() > end, 5)
+
+
+def wait(until: Callable[[], bool], seconds: float) -> None:
+    """Run the event loop until something holds.
+
+    Raises:
+        M4Error: it does not hold after `seconds`.
+    """
+    QApplication.processEvents()
+    end = time.monotonic() + seconds
+    loop = QEventLoop()
+    while not until():
+        if time.monotonic() > end:
+            raise M4Error("The window did not come to rest.")
+        QTimer.singleShot(10, loop.quit)
+        loop.exec()
+    QApplication.processEvents()

@@ -1,0 +1,215 @@
+"""Small widgets that several screens use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from engine.base.errors import M4Error
+from m4review.app import icons
+from m4review.app.context import Context
+
+Role = Literal["title", "heading", "section", "muted", "figure", "plain"]
+Tone = Literal["good", "bad", "warn", "plain"]
+
+
+def label(text: str = "", role: Role = "plain", *, wrap: bool = False) -> QLabel:
+    """A label; always plain text, because texts may come from agents."""
+    result = QLabel(text)
+    result.setTextFormat(Qt.TextFormat.PlainText)
+    result.setProperty("role", role)
+    result.setWordWrap(wrap)
+    return result
+
+
+def set_tone(widget: QWidget, tone: Tone) -> None:
+    """Colour a label by meaning."""
+    widget.setProperty("tone", tone)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+
+
+def badge(text: str, tone: Tone) -> QLabel:
+    """A word in a pill."""
+    result = label(text)
+    result.setProperty("badge", True)
+    result.setProperty("tone", tone)
+    result.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
+    return result
+
+
+class IconButton(QPushButton):
+    """A push button whose icon follows the theme."""
+
+    def __init__(self, context: Context, text: str, icon: str, *, main: bool) -> None:
+        super().__init__(text)
+        self._context, self._icon_name, self._main = context, icon, main
+        self.setAutoDefault(False)
+        if main:
+            self.setProperty("kind", "main")
+        if icon:
+            context.theme_changed.connect(self._recolour)
+            self._recolour()
+
+    def set_icon_name(self, icon: str) -> None:
+        """Show another icon."""
+        self._icon_name = icon
+        self._recolour()
+
+    def _recolour(self) -> None:
+        theme = self._context.theme
+        self.setIcon(icons.icon(self._icon_name, theme.on_accent if self._main else theme.text))
+
+
+def button(
+    context: Context,
+    text: str,
+    clicked: Callable[[], object],
+    *,
+    icon: str = "",
+    main: bool = False,
+    tip: str = "",
+) -> IconButton:
+    """A push button that calls `clicked`."""
+    result = IconButton(context, text, icon, main=main)
+    if tip:
+        result.setToolTip(tip)
+    result.clicked.connect(lambda _=False: clicked())
+    return result
+
+
+def card(layout: QLayout | None = None) -> QFrame:
+    """A framed surface."""
+    frame = QFrame()
+    frame.setProperty("card", True)
+    if layout is not None:
+        frame.setLayout(layout)
+    return frame
+
+
+def clear(layout: QLayout) -> None:
+    """Remove and delete everything in a layout."""
+    while (item := layout.takeAt(0)) is not None:
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()
+        elif (inner := item.layout()) is not None:
+            clear(inner)
+
+
+class ErrorPanel(QFrame):
+    """An error in place: title, text, what to do, details."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.setObjectName("errorPanel")
+        self.setAccessibleName("Error")
+        self._context = context
+        self._error: M4Error | None = None
+        grid = QGridLayout(self)
+        grid.setColumnStretch(1, 1)
+        self._icon = QLabel()
+        self._title = label("", "heading")
+        self._text = label(wrap=True)
+        self._todo = label(wrap=True)
+        self._details = label("", "muted", wrap=True)
+        for each in (self._text, self._todo, self._details):
+            each.setTextInteractionFlags(
+                Qt.TextInteractionFlag.TextSelectableByMouse
+                | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            )
+        close = button(context, "Close", self.dismiss)
+        grid.addWidget(self._icon, 0, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self._title, 0, 1)
+        grid.addWidget(close, 0, 2, 2, 1, Qt.AlignmentFlag.AlignTop)
+        for row, each in enumerate((self._text, self._todo, self._details), start=1):
+            grid.addWidget(each, row, 1)
+        self.hide()
+
+    @property
+    def error(self) -> M4Error | None:
+        """What is shown."""
+        return self._error
+
+    def show_error(self, error: M4Error) -> None:
+        """Show it (a cancelled job is nothing to show)."""
+        self._error = error
+        theme = self._context.theme
+        side = self._context.px(22)
+        self._icon.setPixmap(icons.pixmap("circle-x", theme.bad, side, self.devicePixelRatioF()))
+        place = f"{error.place}: " if error.place and str(error.place) else ""
+        self._title.setText(error.title)
+        self._text.setText(place + error.text)
+        self._todo.setText(f"What to do: {error.todo}" if error.todo else "")
+        self._todo.setVisible(bool(error.todo))
+        self._details.setText(f"Details: {error.details}" if error.details else "")
+        self._details.setVisible(bool(error.details))
+        self.show()
+
+    def dismiss(self) -> None:
+        """Take it away."""
+        self._error = None
+        self.hide()
+
+
+class EmptyState(QFrame):
+    """What to do when there is nothing to show yet."""
+
+    def __init__(self, context: Context, icon: str, title: str, text: str) -> None:
+        super().__init__()
+        self._context, self._icon_name = context, icon
+        self.setProperty("card", True)
+        outer = QVBoxLayout(self)
+        outer.addStretch(1)
+        self._icon = QLabel()
+        self._icon.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.title = label(title, "heading")
+        self.title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.text = label(text, "muted", wrap=True)
+        self.text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.text.setMinimumWidth(context.px(420))
+        self.text.setMaximumWidth(context.px(560))
+        self.buttons = QHBoxLayout()
+        outer.addWidget(self._icon)
+        outer.addWidget(self.title)
+        outer.addWidget(self.text, 0, Qt.AlignmentFlag.AlignHCenter)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addLayout(self.buttons)
+        row.addStretch(1)
+        outer.addSpacing(context.px(8))
+        outer.addLayout(row)
+        outer.addStretch(2)
+        context.theme_changed.connect(self._recolour)
+        self._recolour()
+
+    def _recolour(self) -> None:
+        side = self._context.px(40)
+        self._icon.setPixmap(icons.pixmap(self._icon_name, self._context.theme.muted, side, 2.0))
+
+    def say(self, title: str, text: str) -> None:
+        """Say something else."""
+        self.title.setText(title)
+        self.text.setText(text)
+
+
+def page_layout(widget: QWidget, context: Context) -> QVBoxLayout:
+    """The layout of a whole page, with its usual margins."""
+    layout = QVBoxLayout(widget)
+    edge = context.px(18)
+    layout.setContentsMargins(edge, context.px(14), edge, context.px(14))
+    layout.setSpacing(context.px(10))
+    return layout

@@ -1,0 +1,1 @@
+"""Sources: what data there are, adding a folder, making synthetic data."""

@@ -1,0 +1,170 @@
+"""The bar over the diff: what is shown, by kind, column and key, with the counts of each kind."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, QTimer
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from m4review.app.context import Context
+from m4review.app.widgets import button, label
+from m4review.diff.layout import CellStatus, KeyStatus, Layout
+from m4review.diff.query import CELL_KINDS, Kind
+from m4review.diff.reader import printed
+from m4review.diff.viewmodel import DiffViewModel
+
+_TYPING = 250
+"""Milliseconds without a key before a typed filter is applied."""
+
+_CHIPS: tuple[tuple[Kind, str, str, str], ...] = (
+    (Kind.DIFFERENT, "≠", "different", "Rows with a cell whose two values differ"),
+    (Kind.NULL, "∅", "empty on one side", "Rows with a cell that only one side left empty"),
+    (Kind.MISSING, "−", "missing", "Rows that the agent's table lacks"),
+    (Kind.EXTRA, "+", "extra", "Rows whose key the reference does not have"),
+    (Kind.DUPLICATE, "×2", "duplicate", "Further agent rows of a key (only the first counts)"),
+    (Kind.NEAR, "≈", "within tolerance", "Rows with a cell that matches only by the tolerance"),
+)
+_ROW_KINDS = {
+    Kind.MISSING: KeyStatus.MISSING,
+    Kind.EXTRA: KeyStatus.EXTRA,
+    Kind.DUPLICATE: KeyStatus.DUPLICATE,
+}
+
+
+class FilterBar(QWidget):
+    """Filters by mouse and keyboard; follows the view-model's query."""
+
+    def __init__(self, context: Context, model: DiffViewModel) -> None:
+        super().__init__()
+        self._context, self._model = context, model
+        self.only = QPushButton("≠  Only mismatches")
+        self.only.setCheckable(True)
+        self.only.setProperty("kind", "chip")
+        self.only.setToolTip("Leave out the rows in which everything matches (Ctrl+M)")
+        self.column = QComboBox()
+        self.column.setAccessibleName("Column whose mismatches are looked at")
+        self.column.setToolTip("Mismatches and kinds are those of this column")
+        self.column.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.text = QLineEdit()
+        self.text.setPlaceholderText("Key contains…   or   stay_id=30000123")
+        self.text.setAccessibleName("Filter by key")
+        self.text.setClearButtonEnabled(True)
+        self.text.setMinimumWidth(context.px(200))
+        self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.pair = QPushButton()
+        self.pair.setProperty("kind", "chip")
+        self.pair.setToolTip("Shows only rows with these two values; click to take it away")
+        self.pair.hide()
+        self.clear = button(context, "Clear", model.clear, icon="x", tip="Show all rows again")
+        self.clear.setEnabled(False)
+        self.chips: dict[Kind, QPushButton] = {}
+        self._build()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_TYPING)
+        self._timer.timeout.connect(lambda: model.set_text(self.text.text()))
+        self.text.textEdited.connect(lambda _: self._timer.start())
+        self.text.returnPressed.connect(lambda: model.set_text(self.text.text()))
+        self.only.toggled.connect(model.set_only_mismatches)
+        self.column.currentIndexChanged.connect(
+            lambda _: model.set_column(self.column.currentData())
+        )
+        self.pair.clicked.connect(lambda: model.set_pair(None))
+        model.query_changed.connect(self._follow)
+
+    def _build(self) -> None:
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(self._context.px(6))
+        first = QHBoxLayout()
+        first.addWidget(self.only)
+        first.addWidget(label("in", "muted"))
+        first.addWidget(self.column)
+        first.addWidget(self.text, 1)
+        first.addWidget(self.pair)
+        first.addWidget(self.clear)
+        second = QHBoxLayout()
+        second.setSpacing(self._context.px(6))
+        for kind, _, words, tip in _CHIPS:
+            chip = QPushButton()
+            chip.setCheckable(True)
+            chip.setProperty("kind", "chip")
+            chip.setToolTip(f"{tip}. Several kinds may be chosen.")
+            chip.setAccessibleName(words)
+            chip.toggled.connect(lambda on, which=kind: self._model.toggle_kind(which, on))
+            self.chips[kind] = chip
+            second.addWidget(chip)
+        second.addStretch(1)
+        rows.addLayout(first)
+        rows.addLayout(second)
+        self._second = second
+
+    @property
+    def second_row(self) -> QHBoxLayout:
+        """The row of kinds; the screen adds its own buttons at the right."""
+        return self._second
+
+    def set_layout_of(self, layout: Layout) -> None:
+        """Offer the columns of an opened file."""
+        with QSignalBlocker(self.column):
+            self.column.clear()
+            self.column.addItem("any column", None)
+            for column in layout.scored:
+                self.column.addItem(column.name, column.index)
+        self._follow()
+
+    def focus_text(self) -> None:
+        """Put the cursor into the key filter."""
+        self.text.setFocus()
+        self.text.selectAll()
+
+    def _follow(self) -> None:
+        query = self._model.query
+        with QSignalBlocker(self.only):
+            self.only.setChecked(query.only_mismatches)
+        with QSignalBlocker(self.column):
+            self.column.setCurrentIndex(max(0, self.column.findData(query.column)))
+        if self.text.text() != query.text and not self._timer.isActive():
+            self.text.setText(query.text)
+        for kind, chip in self.chips.items():
+            with QSignalBlocker(chip):
+                chip.setChecked(kind in query.kinds)
+        self.pair.setVisible(query.pair is not None)
+        if query.pair is not None and self._model.file is not None:
+            name = self._model.layout.scored[query.pair.column].name
+            left, right = words_of(query.pair.reference), words_of(query.pair.agent)
+            self.pair.setText(f"{name}: {left} → {right}   ×")
+        self.clear.setEnabled(not query.plain or query.column is not None)
+        self._count()
+
+    def _count(self) -> None:
+        if self._model.file is None:
+            return
+        layout, column = self._model.layout, self._model.query.column
+        for kind, glyph, words, _ in _CHIPS:
+            chip = self.chips[kind]
+            if kind in _ROW_KINDS:
+                number = layout.key_counts.get(_ROW_KINDS[kind], 0)
+                unit = "row" if number == 1 else "rows"
+            else:
+                statuses: tuple[CellStatus, ...] = CELL_KINDS[kind]
+                number = layout.cells(*statuses, column=column)
+                unit = "cell" if number == 1 else "cells"
+            chip.setText(f"{glyph}  {number:,} {words}")
+            chip.setAccessibleName(f"{number:,} {unit} {words}")
+            chip.setEnabled(number > 0 or chip.isChecked())
+
+
+def words_of(value: object) -> str:
+    """A value in a sentence: null and empty text are told in words."""
+    if value is None:
+        return "∅ null"
+    text = printed(value)
+    return text if text else "“” empty text"

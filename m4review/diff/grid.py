@@ -1,0 +1,314 @@
+"""The table itself: key columns that stay, values that scroll sideways beside them.
+
+Two Qt tables share one model, one selection and one vertical position. Traps of huge tables
+are met here: fixed heights, headers with selection models of their own, no walk over selected
+indexes, scrolling to the top before a shrinking reset.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QFont, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from m4review.app.theme import Theme
+from m4review.diff.delegate import CellDelegate
+from m4review.diff.header import PairHeader
+from m4review.diff.query import Sort
+from m4review.diff.reader import View
+from m4review.diff.table import AnyIndex, DiffModel
+
+WAIT = 0.03
+"""Seconds that a paint waits for its rows: most come in time, and the window stays alive."""
+FROZEN = ("row", "status", "key")
+
+
+class _Half(QTableView):
+    """One of the two tables."""
+
+    left_over = Signal(int)
+    """The cursor wants to leave sideways: -1 to the left, 1 to the right."""
+
+    def __init__(self, model: DiffModel, theme: Theme, name: str) -> None:
+        super().__init__()
+        self._diff = model
+        self.setAccessibleName(name)
+        self.setModel(model)
+        self.setHorizontalHeader(header := PairHeader(model, theme, self))
+        self.pair_header = header
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setObjectName("diffHalf")
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        vertical = self.verticalHeader()
+        vertical.hide()
+        vertical.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+
+    def own_header_selections(self) -> None:
+        """See `PairHeader.own_selection`."""
+        self.pair_header.own_selection()
+        vertical = self.verticalHeader()
+        vertical.setSelectionModel(QItemSelectionModel(self._diff, vertical))
+
+    def visible_rows(self) -> tuple[int, int]:
+        """First and last position on screen."""
+        first = max(0, self.rowAt(0))
+        height = max(1, self.verticalHeader().defaultSectionSize())
+        return first, first + self.viewport().height() // height + 1
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        first, last = self.visible_rows()
+        self._diff.ensure(first, last, wait=WAIT)
+        super().paintEvent(event)
+
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        before = self.currentIndex()
+        after = super().moveCursor(action, modifiers)
+        if after == before:
+            sideways = {
+                QAbstractItemView.CursorAction.MoveLeft: -1,
+                QAbstractItemView.CursorAction.MoveRight: 1,
+            }.get(action)
+            if sideways is not None:
+                self.left_over.emit(sideways)
+        return after
+
+
+class DiffGrid(QFrame):
+    """Frozen keys on the left, value pairs on the right."""
+
+    sort_asked = Signal(str, bool)
+    """A header was clicked: field, and whether to add it to the order."""
+    current_changed = Signal(int)
+    """Another row is the current one."""
+    widths_changed = Signal()
+
+    def __init__(self, model: DiffModel, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("diffGrid")
+        self.model = model
+        self.keys = _Half(model, theme, "Keys of the aligned rows")
+        self.values = _Half(model, theme, "Reference and agent values of the aligned rows")
+        self.values.setSelectionModel(self.keys.selectionModel())
+        self._delegate = CellDelegate(model, self)
+        for half in self.halves:
+            half.setItemDelegate(self._delegate)
+            half.own_header_selections()
+            half.pair_header.sectionClicked.connect(self._clicked)
+            half.pair_header.sectionResized.connect(self._resized)
+        for at, column in enumerate(model.columns):
+            frozen = column.part in FROZEN
+            self.keys.setColumnHidden(at, not frozen)
+            self.values.setColumnHidden(at, frozen)
+        self.keys.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.keys.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.values.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.values.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.keys.verticalScrollBar().valueChanged.connect(self.values.verticalScrollBar().setValue)
+        self.values.verticalScrollBar().valueChanged.connect(self.keys.verticalScrollBar().setValue)
+        self.keys.left_over.connect(self._to_values)
+        self.values.left_over.connect(self._to_keys)
+        self.keys.selectionModel().currentChanged.connect(self._current)
+        self._layout_halves()
+        self.setFocusProxy(self.keys)
+        self.set_look(theme, self.font())
+
+    @property
+    def halves(self) -> tuple[_Half, _Half]:
+        """Both tables."""
+        return self.keys, self.values
+
+    def _layout_halves(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(1, 1, 1, 1)
+        row.setSpacing(0)
+        left = QVBoxLayout()
+        left.setSpacing(0)
+        left.addWidget(self.keys, 1)
+        # As high as the other table's scroll bar: both must end at the same row.
+        self._foot = QWidget()
+        left.addWidget(self._foot)
+        row.addLayout(left)
+        row.addWidget(self.values, 1)
+
+    # --- look
+
+    def set_look(self, theme: Theme, font: QFont) -> None:
+        """Take over theme and font."""
+        self._delegate.set_look(theme, font)
+        height = round(self._delegate.sizeHint(None, QModelIndex()).height())  # type: ignore[arg-type]
+        for half in self.halves:
+            half.verticalHeader().setMinimumSectionSize(8)
+            half.verticalHeader().setDefaultSectionSize(height)
+            half.pair_header.setFont(self._delegate.font)
+            half.pair_header.set_theme(theme)
+        self._foot.setFixedHeight(self.values.horizontalScrollBar().sizeHint().height())
+        self._fit_keys()
+
+    def default_widths(self) -> None:
+        """Widths from the headers and from what such columns usually hold."""
+        em = self.fontMetrics().averageCharWidth()
+        for at, column in enumerate(self.model.columns):
+            match column.part:
+                case "row":
+                    width = em * (len(f"{self.model.rowCount():,}") + 3)
+                case "status":
+                    width = em * 15
+                case "key":
+                    width = em * max(len(column.title) + 4, 13)
+                case _:
+                    times = column.scored is not None and column.scored.compared_as == "time"
+                    numeric = column.numeric
+                    least = 25 if times else 13 if numeric else 18
+                    width = em * max(least, len(column.title) // 2 + 7)
+            self.set_width(at, width)
+
+    def set_width(self, column: int, width: int) -> None:
+        """Set one column's width."""
+        half = self.keys if self.model.columns[column].part in FROZEN else self.values
+        half.setColumnWidth(column, max(24, width))
+        self._fit_keys()
+
+    def width_of(self, column: int) -> int:
+        """A column's width."""
+        half = self.keys if self.model.columns[column].part in FROZEN else self.values
+        return half.columnWidth(column)
+
+    def _fit_keys(self) -> None:
+        self.keys.setFixedWidth(self.keys.horizontalHeader().length() + 1)
+
+    def _resized(self, _column: int, _old: int, _new: int) -> None:
+        self._fit_keys()
+        self.widths_changed.emit()
+
+    def show_columns(self, scored: frozenset[int]) -> None:
+        """Show the pairs of these scored columns only."""
+        for at, column in enumerate(self.model.columns):
+            if column.scored is not None:
+                self.values.setColumnHidden(at, column.scored.index not in scored)
+
+    # --- what is shown
+
+    def set_view(self, view: View) -> None:
+        """Show another view of the file."""
+        for half in self.halves:
+            half.scrollToTop()
+        self.model.set_view(view)
+        for half in self.halves:
+            half.own_header_selections()
+
+    def set_sorts(self, sorts: tuple[Sort, ...]) -> None:
+        """Mark the sorted headers."""
+        for half in self.halves:
+            half.pair_header.set_sorts(sorts)
+
+    def go_to(self, position: int, scored: int | None = None) -> None:
+        """Make a position the current row, on the agent's value of a scored column if given."""
+        if not 0 <= position < self.model.rowCount():
+            return
+        column = self._column_for(scored)
+        index = self.model.index(position, column)
+        half = self.keys if self.model.columns[column].part in FROZEN else self.values
+        self.keys.selectionModel().setCurrentIndex(
+            index, QItemSelectionModel.SelectionFlag.ClearAndSelect
+        )
+        first, last = half.visible_rows()
+        hint = QAbstractItemView.ScrollHint
+        margin = 3
+        inside = first + margin <= position <= last - margin - 2
+        half.scrollTo(index, hint.EnsureVisible if inside else hint.PositionAtCenter)
+
+    def _column_for(self, scored: int | None) -> int:
+        now = self.keys.selectionModel().currentIndex()
+        if scored is None:
+            return now.column() if now.isValid() else 2
+        for at, column in enumerate(self.model.columns):
+            if column.part == "agent" and column.scored and column.scored.index == scored:
+                return at
+        return 2
+
+    @property
+    def current(self) -> int:
+        """The current position; -1 when there is none."""
+        index = self.keys.selectionModel().currentIndex()
+        return index.row() if index.isValid() else -1
+
+    @property
+    def current_column(self) -> int:
+        """The current column of the table; -1 when there is none."""
+        index = self.keys.selectionModel().currentIndex()
+        return index.column() if index.isValid() else -1
+
+    def selected(self) -> list[tuple[int, int, list[int]]]:
+        """Selected blocks as (first row, last row, columns that are shown); top to bottom."""
+        blocks = []
+        selection = self.keys.selectionModel().selection()
+        for part in (selection.at(at) for at in range(selection.count())):
+            columns = [c for c in range(part.left(), part.right() + 1) if self._is_shown(c)]
+            if columns:
+                blocks.append((part.top(), part.bottom(), columns))
+        return sorted(blocks)
+
+    @property
+    def shown_columns(self) -> list[int]:
+        """Columns of the table that are not hidden."""
+        return [at for at in range(len(self.model.columns)) if self._is_shown(at)]
+
+    def _is_shown(self, column: int) -> bool:
+        if self.model.columns[column].part in FROZEN:
+            return not self.keys.isColumnHidden(column)
+        return not self.values.isColumnHidden(column)
+
+    # --- slots
+
+    def _current(self, index: AnyIndex, _before: AnyIndex) -> None:
+        self._delegate.current_row = index.row() if index.isValid() else -1
+        for half in self.halves:
+            half.viewport().update()
+        self.current_changed.emit(index.row() if index.isValid() else -1)
+
+    def _clicked(self, column: int) -> None:
+        shift = bool(QApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier)
+        self.sort_asked.emit(self.model.columns[column].sort_field, shift)
+
+    def _to_values(self, direction: int) -> None:
+        if direction > 0:
+            self._hop(self.values, next(iter(self._visible(self.values)), None))
+
+    def _to_keys(self, direction: int) -> None:
+        if direction < 0:
+            self._hop(self.keys, next(reversed(self._visible(self.keys)), None))
+
+    def _visible(self, half: _Half) -> list[int]:
+        return [at for at in range(len(self.model.columns)) if not half.isColumnHidden(at)]
+
+    def _hop(self, half: _Half, column: int | None) -> None:
+        row = self.current
+        if column is None or row < 0:
+            return
+        half.setFocus(Qt.FocusReason.OtherFocusReason)
+        # The half that is left still sets its own idea of the current cell afterwards.
+        index = self.model.index(row, column)
+        with QSignalBlocker(self):
+            half.setCurrentIndex(index)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        event.ignore()

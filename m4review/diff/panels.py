@@ -1,0 +1,351 @@
+"""Beside the diff: the current row in full, and what a column's mismatches have in common."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHeaderView,
+    QLabel,
+    QScrollArea,
+    QSizePolicy,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from m4review.app.context import Context
+from m4review.app.widgets import clear, label
+from m4review.diff.filterbar import words_of
+from m4review.diff.layout import (
+    CELL_GLYPHS,
+    KEY_GLYPHS,
+    MATCHES,
+    CellStatus,
+    KeyStatus,
+    Layout,
+    percent,
+)
+from m4review.diff.query import Pair
+from m4review.diff.reader import ColumnStatistics, Differences
+from m4review.diff.viewmodel import Cell, RowDetail, signed_duration
+
+_TONES = {
+    CellStatus.EQUAL: "good",
+    CellStatus.NEAR: "near",
+    CellStatus.DIFFERENT: "different",
+    CellStatus.REFERENCE_NULL: "null",
+    CellStatus.AGENT_NULL: "null",
+    CellStatus.BOTH_NULL: "good",
+    CellStatus.NO_AGENT: "missing",
+    CellStatus.NO_REFERENCE: "extra",
+}
+_ROW_TONES = {
+    KeyStatus.MATCHED: "text",
+    KeyStatus.MISSING: "missing",
+    KeyStatus.EXTRA: "extra",
+    KeyStatus.DUPLICATE: "duplicate",
+}
+
+
+def _scroll(inner: QWidget) -> QScrollArea:
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    inner.setProperty("plain", True)
+    area.setWidget(inner)
+    return area
+
+
+def _selectable(widget: QLabel) -> QLabel:
+    widget.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return widget
+
+
+class RowPanel(QWidget):
+    """The current row: its key, and every column with both values and words."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        inner = QWidget()
+        self._body = QVBoxLayout(inner)
+        outer.addWidget(_scroll(inner))
+        self._detail: RowDetail | None = None
+        context.theme_changed.connect(self._again)
+        self.show_row(None)
+
+    def show_row(self, detail: RowDetail | None) -> None:
+        """Show a row (None: nothing is chosen)."""
+        self._detail = detail
+        clear(self._body)
+        if detail is None:
+            self._body.addWidget(label("Choose a row to see it in full.", "muted", wrap=True))
+            self._body.addStretch(1)
+            return
+        head = label(f"Row {detail.row + 1:,}", "heading")
+        self._body.addWidget(head)
+        glyph = KEY_GLYPHS[detail.status]
+        words = label(f"{glyph} {detail.words}".strip(), wrap=True)
+        words.setStyleSheet(f"color: {getattr(self._context.theme, _ROW_TONES[detail.status])}")
+        self._body.addWidget(words)
+        keys = QGridLayout()
+        keys.setColumnStretch(1, 1)
+        for at, (name, value) in enumerate(detail.keys):
+            keys.addWidget(label(name, "muted"), at, 0)
+            keys.addWidget(_selectable(label("∅ null" if value is None else value)), at, 1)
+        self._body.addLayout(keys)
+        for cell in sorted(detail.cells, key=lambda c: c.status in MATCHES):
+            self._body.addWidget(self._cell(cell))
+        self._body.addStretch(1)
+
+    def _again(self) -> None:
+        self.show_row(self._detail)
+
+    def _cell(self, cell: Cell) -> QWidget:
+        frame = QFrame()
+        frame.setProperty("card", True)
+        grid = QGridLayout(frame)
+        grid.setColumnStretch(1, 1)
+        grid.setVerticalSpacing(self._context.px(3))
+        colour = getattr(self._context.theme, _TONES[cell.status])
+        name = label(cell.name)
+        name.setStyleSheet("font-weight: 600")
+        glyph = CELL_GLYPHS[cell.status] or "="
+        words = label(f"{glyph} {cell.words}", wrap=True)
+        words.setStyleSheet(f"color: {colour}")
+        grid.addWidget(name, 0, 0, 1, 2)
+        grid.addWidget(words, 1, 0, 1, 2)
+        at = 2
+        for side, value, absent in (
+            ("reference", cell.reference, cell.status is CellStatus.NO_REFERENCE),
+            ("agent", cell.agent, cell.status is CellStatus.NO_AGENT),
+        ):
+            grid.addWidget(label(side, "muted"), at, 0)
+            text = "no such row" if absent else words_of(value)
+            shown = _selectable(label(text, wrap=True))
+            grid.addWidget(shown, at, 1)
+            at += 1
+        if cell.difference:
+            grid.addWidget(label("difference", "muted"), at, 0)
+            grid.addWidget(_selectable(label(cell.difference)), at, 1)
+        return frame
+
+
+class Bar(QWidget):
+    """A share as a bar with its number; drawn, so that it follows zoom and theme."""
+
+    def __init__(self, context: Context, share: float, tone: str) -> None:
+        super().__init__()
+        self._context, self._share, self._tone = context, share, tone
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(f"{share:.1%}")
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._context.px(80), self._context.px(8))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        whole = QRectF(self.rect())
+        radius = whole.height() / 2
+        painter.setBrush(QColor(self._context.theme.hover))
+        painter.drawRoundedRect(whole, radius, radius)
+        if self._share > 0:
+            part = QRectF(whole)
+            part.setWidth(max(whole.height(), whole.width() * self._share))
+            painter.setBrush(QColor(getattr(self._context.theme, self._tone)))
+            painter.drawRoundedRect(part, radius, radius)
+        painter.end()
+
+
+class ColumnPanel(QWidget):
+    """Counts by status, differences, and the pairs of values that meet most often."""
+
+    column_chosen = Signal(object)
+    pair_chosen = Signal(object)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        self._layout: Layout | None = None
+        self._statistics: ColumnStatistics | None = None
+        outer = QVBoxLayout(self)
+        edge = context.px(8)
+        outer.setContentsMargins(edge, edge, 0, 0)
+        self.choice = QComboBox()
+        self.choice.setAccessibleName("Column whose statistics are shown")
+        self.choice.currentIndexChanged.connect(
+            lambda _: self.column_chosen.emit(self.choice.currentData())
+        )
+        outer.addWidget(self.choice)
+        inner = QWidget()
+        self._body = QVBoxLayout(inner)
+        outer.addWidget(_scroll(inner), 1)
+        self.pairs: QTableWidget | None = None
+        context.theme_changed.connect(self._draw)
+
+    def set_layout_of(self, layout: Layout) -> None:
+        """Offer the columns of an opened file."""
+        self._layout = layout
+        self.choice.blockSignals(True)
+        self.choice.clear()
+        for column in layout.scored:
+            self.choice.addItem(
+                f"{column.name}   ({layout.mismatches_of(column.index):,} mismatches)", column.index
+            )
+        self.choice.blockSignals(False)
+
+    def show_column(self, column: int) -> None:
+        """Show what is known at once; the computed part follows with `show_statistics`."""
+        at = self.choice.findData(column)
+        if at >= 0 and at != self.choice.currentIndex():
+            self.choice.setCurrentIndex(at)
+
+    def show_statistics(self, statistics: ColumnStatistics | None) -> None:
+        """Show the computed part (None: it is being computed)."""
+        self._statistics = statistics
+        self._draw()
+
+    def _draw(self) -> None:
+        clear(self._body)
+        self.pairs = None
+        layout, column = self._layout, self.choice.currentData()
+        if layout is None or column is None:
+            return
+        scored = layout.scored[column]
+        unit = " s" if scored.compared_as == "time" else ""
+        tolerance = (
+            "" if scored.compared_as == "text" else f", tolerance {scored.tolerance:g}{unit}"
+        )
+        self._body.addWidget(
+            label(f"Compared as {scored.compared_as}{tolerance}", "muted", wrap=True)
+        )
+        self._counts(layout, column)
+        statistics = self._statistics
+        if statistics is None or statistics.column != column:
+            self._body.addWidget(label("Counting…", "muted"))
+        else:
+            if statistics.differences is not None and statistics.differences.n:
+                self._differences(statistics.differences, scored.compared_as == "time")
+            self._pairs(statistics)
+        self._body.addStretch(1)
+
+    def _counts(self, layout: Layout, column: int) -> None:
+        self._body.addWidget(label("Cells by status", "section"))
+        grid = QGridLayout()
+        grid.setColumnStretch(0, 1)
+        counts = layout.cell_counts[column]
+        row = 0
+        for status in CellStatus:
+            number = counts.get(status, 0)
+            if not number:
+                continue
+            share = number / layout.rows
+            text = f"{CELL_GLYPHS[status] or '='}  {_SHORT[status]}"
+            name = label(text, wrap=True)
+            figure = label(f"{number:,}")
+            figure.setAlignment(Qt.AlignmentFlag.AlignRight)
+            part = label(percent(share), "muted")
+            part.setAlignment(Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(name, row, 0)
+            grid.addWidget(figure, row, 1)
+            grid.addWidget(part, row, 2)
+            grid.addWidget(Bar(self._context, share, _TONES[status]), row + 1, 0, 1, 3)
+            row += 2
+        self._body.addLayout(grid)
+
+    def _differences(self, found: Differences, times: bool) -> None:
+        self._body.addWidget(label("Agent − reference where they differ", "section"))
+        grid = QGridLayout()
+        grid.setColumnStretch(0, 1)
+
+        def shown(value: float | None) -> str:
+            if value is None:
+                return "–"
+            return signed_duration(value) if times else f"{value:+.6g}"
+
+        rows = [
+            ("rows", f"{found.n:,}"),
+            ("median", shown(found.median)),
+            ("mean", shown(found.mean)),
+            ("from", shown(found.smallest)),
+            ("to", shown(found.largest)),
+            ("agent larger", percent(found.positive / found.n)),
+        ]
+        for at, (name, value) in enumerate(rows):
+            figure = _selectable(label(value))
+            figure.setAlignment(Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(label(name, "muted"), at, 0)
+            grid.addWidget(figure, at, 1)
+        self._body.addLayout(grid)
+
+    def _pairs(self, statistics: ColumnStatistics) -> None:
+        title = "Most frequent mismatching pairs"
+        self._body.addWidget(label(title, "section"))
+        if not statistics.pairs:
+            self._body.addWidget(
+                label("No mismatch among the keys that both tables have.", "muted", wrap=True)
+            )
+            return
+        table = QTableWidget(len(statistics.pairs), 3)
+        table.setAccessibleName(title)
+        table.setHorizontalHeaderLabels(["reference", "agent", "rows"])
+        table.verticalHeader().hide()
+        table.setShowGrid(False)
+        table.setTabKeyNavigation(False)
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        for at, counted in enumerate(statistics.pairs):
+            cells = (
+                words_of(counted.pair.reference),
+                words_of(counted.pair.agent),
+                f"{counted.count:,}",
+            )
+            for column, text in enumerate(cells):
+                item = QTableWidgetItem(text)
+                item.setToolTip(f"{text}\n{percent(counted.count / statistics.mismatches)} of them")
+                if column == 2:  # noqa: PLR2004 - the count
+                    item.setTextAlignment(
+                        Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+                    )
+                table.setItem(at, column, item)
+        header = table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
+        table.resizeRowsToContents()
+        height = header.sizeHint().height() + table.verticalHeader().length()
+        table.setFixedHeight(height + 6)
+        pairs: list[Pair] = [counted.pair for counted in statistics.pairs]
+        table.cellActivated.connect(lambda row, _column: self.pair_chosen.emit(pairs[row]))
+        table.cellClicked.connect(lambda row, _column: self.pair_chosen.emit(pairs[row]))
+        self._body.addWidget(table)
+        more = statistics.distinct_pairs - len(pairs)
+        hint = "Click a pair to see its rows."
+        if more > 0:
+            hint += f" {more:,} further pairs are not listed."
+        self._body.addWidget(label(hint, "muted", wrap=True))
+        self.pairs = table
+
+
+_SHORT = {
+    CellStatus.EQUAL: "equal",
+    CellStatus.NEAR: "within tolerance",
+    CellStatus.DIFFERENT: "different",
+    CellStatus.REFERENCE_NULL: "empty in the reference only",
+    CellStatus.AGENT_NULL: "empty in the agent's only",
+    CellStatus.BOTH_NULL: "empty on both sides",
+    CellStatus.NO_AGENT: "no agent value",
+    CellStatus.NO_REFERENCE: "no reference value",
+}

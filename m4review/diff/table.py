@@ -1,0 +1,275 @@
+"""The table model over a view of the diff: block by block, in a cache that has a bound.
+
+The row count is the view's, known at once, so the scroll bar is honest. Rows that are not
+there yet are place-holders until the loader brings them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from m4review.diff.layout import (
+    CELL_WORDS,
+    KEY_WORDS,
+    MATCHES,
+    CellStatus,
+    KeyStatus,
+    Layout,
+    ScoredColumn,
+)
+from m4review.diff.loader import BlockLoader
+from m4review.diff.reader import Record, View, printed
+
+MAX_ROWS = 40_000_000
+"""Qt counts a table's height in 31 bits of pixels: 40 million rows of 52 pixels fit."""
+MAX_BLOCKS = 96
+"""Blocks kept: at most some 25,000 rows, whatever the size of the diff."""
+FIRST_KEY = 3
+"""Where the keys begin in a record: row, key status and mismatches stand before."""
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """One column as it is shown."""
+
+    part: Literal["row", "status", "key", "reference", "agent"]
+    """What it shows."""
+    title: str
+    """Column name (for the pair: of both)."""
+    at: int
+    """Index in a record."""
+    sort_field: str
+    """What a click on its header sorts by."""
+    numeric: bool = False
+    """Right-aligned?"""
+    scored: ScoredColumn | None = None
+    """The scored column that it belongs to."""
+
+    @property
+    def status_at(self) -> int:
+        """Index of the cell's status in a record (only of scored columns)."""
+        return self.at + (2 if self.part == "reference" else 1)
+
+
+def table_columns(layout: Layout) -> tuple[TableColumn, ...]:
+    """The columns of the table: row number, status, keys, then pairs."""
+    columns = [
+        TableColumn("row", "Row", 0, "row", numeric=True),
+        TableColumn("status", "Status", 1, "mismatches"),
+    ]
+    for at, key in enumerate(layout.keys, start=FIRST_KEY):
+        columns.append(TableColumn("key", key.name, at, key.field, key.numeric))
+    at = FIRST_KEY + len(layout.keys)
+    for column in layout.scored:
+        columns.append(
+            TableColumn("reference", column.name, at, column.reference, column.numeric, column)
+        )
+        columns.append(
+            TableColumn("agent", column.name, at + 1, column.agent, column.numeric, column)
+        )
+        at += 3
+    return tuple(columns)
+
+
+def status_words(record: Record) -> str:
+    """The status column: what is wrong with the row as a whole."""
+    status = KeyStatus(record[1])
+    if status is not KeyStatus.MATCHED:
+        return KEY_WORDS[status].partition(":")[0]
+    count = int(record[2]).bit_count()
+    if count == 0:
+        return "equal"
+    return f"{count} column" + ("s" if count > 1 else "")
+
+
+def cell_text(record: Record, column: TableColumn) -> str:
+    """What is copied and read aloud: the value, empty for null."""
+    if column.part == "row":
+        return str(record[0] + 1)
+    if column.part == "status":
+        return status_words(record)
+    return printed(record[column.at])
+
+
+def tool_tip(record: Record, column: TableColumn) -> str:
+    """Words for a cell."""
+    if column.part in ("row", "status", "key") or column.scored is None:
+        return KEY_WORDS[KeyStatus(record[1])]
+    status = CellStatus(record[column.status_at])
+    return f"{column.title}: {CELL_WORDS[status]}"
+
+
+class DiffModel(QAbstractTableModel):
+    """A view of the diff as Qt wants it."""
+
+    def __init__(
+        self, layout: Layout, loader: BlockLoader, view: View, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.layout_of_diff = layout
+        self.columns = table_columns(layout)
+        self._loader = loader
+        self._view = view
+        self._size = loader.block_rows(view)
+        self._blocks: OrderedDict[int, list[Record]] = OrderedDict()
+        loader.use(view)
+        loader.loaded.connect(self._take)
+
+    # --- the view
+
+    @property
+    def view(self) -> View:
+        """What is shown."""
+        return self._view
+
+    def set_view(self, view: View) -> None:
+        """Show another view."""
+        self.beginResetModel()
+        self._view = view
+        self._size = self._loader.block_rows(view)
+        self._blocks.clear()
+        self._loader.use(view)
+        self.endResetModel()
+
+    # --- rows
+
+    def record(self, row: int) -> Record | None:
+        """The record at a position of the view; None until it is loaded."""
+        block = self._blocks.get(row // self._size)
+        if block is None:
+            return None
+        at = row % self._size
+        return block[at] if at < len(block) else None
+
+    def ensure(self, first: int, last: int, *, wait: float = 0.0) -> None:
+        """Have the rows from `first` to `last` loaded, and their neighbours after them.
+
+        Args:
+            first: first position wanted.
+            last: last position wanted (included).
+            wait: seconds to wait for them, so that a scroll mostly shows rows at once.
+        """
+        end = min(last, self.rowCount() - 1)
+        if end < first:
+            return
+        wanted = list(range(first // self._size, end // self._size + 1))
+        self._collect()
+        lacking = [block for block in wanted if block not in self._blocks]
+        for block in wanted:
+            if block in self._blocks:
+                self._blocks.move_to_end(block)
+        top = max(0, (self.rowCount() - 1) // self._size)
+        near = [wanted[-1] + 1, wanted[0] - 1]
+        ahead = [b for b in near if 0 <= b <= top and b not in self._blocks]
+        if not lacking and not ahead:
+            return
+        self._loader.request([*lacking, *ahead])
+        if lacking and wait > 0:
+            self._loader.wait(lacking, wait)
+            self._collect()
+
+    @property
+    def blocks_held(self) -> int:
+        """Blocks in the cache (never more than `MAX_BLOCKS`)."""
+        return len(self._blocks)
+
+    def _collect(self) -> list[int]:
+        fetched = self._loader.collect()
+        for block, records in fetched.items():
+            self._blocks[block] = records
+            self._blocks.move_to_end(block)
+        while len(self._blocks) > MAX_BLOCKS:
+            self._blocks.popitem(last=False)
+        return list(fetched)
+
+    def _take(self, _block: int) -> None:
+        for block in self._collect():
+            first = block * self._size
+            last = min(first + self._size, self.rowCount()) - 1
+            if first <= last:
+                self.dataChanged.emit(self.index(first, 0), self.index(last, len(self.columns) - 1))
+
+    # --- Qt
+
+    def rowCount(self, parent: AnyIndex = _NOWHERE) -> int:
+        return 0 if parent.isValid() else min(self._view.count, MAX_ROWS)
+
+    def columnCount(self, parent: AnyIndex = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self.columns)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        column = self.columns[index.column()]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.numeric else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        record = self.record(index.row())
+        if record is None:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return cell_text(record, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tool_tip(record, column)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return spoken(record, column)
+        return None
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        if orientation == Qt.Orientation.Vertical:
+            return section + 1 if role == Qt.ItemDataRole.DisplayRole else None
+        if not 0 <= section < len(self.columns):
+            return None
+        column = self.columns[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return header_text(column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._header_tip(column)
+        return None
+
+    def _header_tip(self, column: TableColumn) -> str:
+        if column.scored is None:
+            return f"{column.title}: click to sort, Shift+click to sort by it as well"
+        scored = column.scored
+        share = self.layout_of_diff.match_rate(scored.index)
+        text = f"{scored.name}: {share:.2%} of the rows match; compared as {scored.compared_as}"
+        if scored.compared_as != "text":
+            unit = " s" if scored.compared_as == "time" else ""
+            text += f", tolerance {printed(scored.tolerance)}{unit}"
+        return f"{text}.\nClick to sort, Shift+click to sort by it as well."
+
+
+def header_text(column: TableColumn) -> str:
+    """A column's name in one line, as copied."""
+    if column.part in ("reference", "agent"):
+        return f"{column.title} ({column.part})"
+    return column.title
+
+
+def spoken(record: Record, column: TableColumn) -> str:
+    """A cell for a screen reader: value and status in words."""
+    text = cell_text(record, column)
+    if column.scored is None:
+        return f"{column.title} {text}"
+    status = CellStatus(record[column.status_at])
+    words = "" if status in MATCHES else f", {CELL_WORDS[status]}"
+    return f"{header_text(column)} {text or 'null'}{words}"
+
+
+def as_tsv(records: Sequence[Record], columns: Sequence[TableColumn], *, headers: bool) -> str:
+    """Records as tab-separated lines for the clipboard; tabs and breaks in texts become spaces."""
+    lines = ["\t".join(header_text(column) for column in columns)] if headers else []
+    for record in records:
+        cells = (cell_text(record, column) for column in columns)
+        lines.append("\t".join(" ".join(cell.split("\t")).replace("\n", " ") for cell in cells))
+    return "\n".join(lines)

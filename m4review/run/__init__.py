@@ -1,0 +1,1 @@
+"""The run page and the list of runs."""

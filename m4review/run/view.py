@@ -1,0 +1,385 @@
+"""The run page's window side."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QKeyEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QScrollArea,
+    QTabWidget,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from engine.base.errors import M4Error
+from m4review.app import icons
+from m4review.app.actions import Actions
+from m4review.app.application import code_font
+from m4review.app.context import Context, Screen
+from m4review.app.links import RUNS, Place
+from m4review.app.widgets import (
+    ErrorPanel,
+    badge,
+    button,
+    card,
+    clear,
+    label,
+    page_layout,
+    set_tone,
+)
+from m4review.diff.panels import Bar
+from m4review.run.viewmodel import RunPage, RunViewModel
+from m4review.run.words import reward_words, state_words, took, when
+
+_TREE_LIMIT = 400
+"""Entries of one list of the record that are shown; how many are left out is said."""
+
+
+class RunScreen(Screen):
+    """One run: how good, why, what the agent said, the whole record."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.model = RunViewModel(context.workbench, context.runner, self)
+        self.errors = ErrorPanel(context)
+        self._name = label("", "title")
+        self._line = label("", "muted", wrap=True)
+        self.diff_button = button(
+            context,
+            "Open the diff",
+            self._diff,
+            icon="git-compare-arrows",
+            main=True,
+            tip="Row by row, the agent's table against the reference (Enter)",
+        )
+        self.task_button = button(context, "Task", self._task, icon="file-text")
+        self.reveal_button = button(context, "Folder", self._reveal, icon="folder-open")
+        self.delete_button = button(context, "Delete…", self._delete, icon="trash-2")
+        self._head = QHBoxLayout()
+        self.tabs = QTabWidget()
+        self._figures = QWidget()
+        self._figures.setProperty("plain", True)
+        self._figures_rows = QVBoxLayout(self._figures)
+        area = QScrollArea()
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setWidget(self._figures)
+        self.log = QPlainTextEdit()
+        self.log.setReadOnly(True)
+        self.log.setTabChangesFocus(True)
+        self.log.setAccessibleName("What the agent wrote")
+        self.tree = QTreeWidget()
+        self.tree.setHeaderLabels(["Field", "Value"])
+        self.tree.setAccessibleName("The run's record")
+        self.tabs.addTab(area, "Figures")
+        self.tabs.addTab(self.log, "Log")
+        self.tabs.addTab(self.tree, "Record")
+        page = page_layout(self, context)
+        top = QHBoxLayout()
+        top.addWidget(self._name)
+        top.addStretch(1)
+        for each in (self.task_button, self.reveal_button, self.delete_button, self.diff_button):
+            top.addWidget(each)
+        page.addLayout(top)
+        page.addWidget(self._line)
+        page.addWidget(self.errors)
+        page.addLayout(self._head)
+        page.addWidget(self.tabs, 1)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(1500)
+        self._again.timeout.connect(self._reload)
+        self.model.changed.connect(self._fill)
+        self.model.failed.connect(self._failed)
+        self.model.deleted.connect(self._deleted)
+        context.theme_changed.connect(self._fill)
+
+    @property
+    def title(self) -> str:
+        page = self.model.page
+        if page is None:
+            return self.model.run_id
+        run = page.summary
+        return f"{run.task} · {run.model}"
+
+    def place(self) -> Place | None:
+        return Place("run", self.model.run_id) if self.model.run_id else None
+
+    def show_place(self, place: Place) -> None:
+        self.errors.dismiss()
+        if place.name != self.model.run_id:
+            self._name.setText("…")
+            self._line.setText("")
+            clear(self._head)
+            clear(self._figures_rows)
+            self.log.clear()
+            self.tree.clear()
+            self._buttons(None)
+        self.model.show(place.name)
+
+    def bind(self, actions: Actions) -> None:
+        actions.bind("run.diff", self._diff)
+        actions.bind("run.reveal", self._reveal)
+        actions.bind("run.delete", self._delete)
+        actions.bind("task.run", self._run_again)
+        self.diff_button.setFocus()
+
+    def leave(self, actions: Actions) -> None:
+        for name in ("run.diff", "run.reveal", "run.delete", "task.run"):
+            actions.bind(name, None)
+        self._again.stop()
+
+    def close_down(self) -> None:
+        self._again.stop()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.diff_button.isEnabled():
+            self._diff()
+            return
+        super().keyPressEvent(event)
+
+    # --- commands
+
+    def _diff(self) -> None:
+        if self.model.page is not None and self.model.page.has_diff:
+            self.context.go(Place("diff", self.model.run_id))
+
+    def _task(self) -> None:
+        if self.model.page is not None:
+            self.context.go(Place("task", self.model.page.summary.task))
+
+    def _run_again(self) -> None:
+        if self.model.page is not None:
+            self.context.go(Place("launch", self.model.page.summary.task))
+
+    def _reveal(self) -> None:
+        if self.model.page is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.model.page.record.folder)))
+
+    def _delete(self) -> None:
+        if self.model.page is not None and self.context.interaction.confirm(
+            "Delete this run?",
+            "Its folder with the agent's output, log and diff is deleted. This cannot be undone.",
+            yes="Delete the run",
+        ):
+            self.model.delete()
+
+    def _deleted(self) -> None:
+        self.context.announced.emit("runs")
+        self.context.told.emit("The run is deleted.")
+        self.context.go(RUNS)
+
+    def _reload(self) -> None:
+        self.model.show(self.model.run_id)
+
+    def _failed(self, error: M4Error) -> None:
+        self.errors.show_error(error)
+        if self.model.page is None:
+            self._name.setText(self.model.run_id)
+
+    # --- filling
+
+    def _buttons(self, page: RunPage | None) -> None:
+        self.diff_button.setEnabled(page is not None and page.has_diff)
+        self.task_button.setEnabled(page is not None and page.task is not None)
+        self.reveal_button.setEnabled(page is not None)
+        self.delete_button.setEnabled(page is not None and not page.summary.live)
+
+    def _fill(self) -> None:
+        page = self.model.page
+        if page is None:
+            return
+        run = page.summary
+        self._name.setText(run.task)
+        self._line.setText(
+            f"{run.agent} · {run.model}  |  source {run.source}  |  {run.condition}, {run.schema}"
+            f"  |  trial {run.trial}  |  started {when(run.started_at)}  |  took {took(run)}"
+        )
+        self._buttons(page)
+        self._fill_head(page)
+        self._fill_figures(page)
+        text = page.log or "The agent wrote nothing."
+        if page.log_cut:
+            text = f"({page.log_cut:,} characters before this are not shown)\n{text}"
+        self.log.setFont(code_font(self.context.zoom))
+        if self.log.toPlainText() != text:
+            self.log.setPlainText(text)
+        self._fill_tree(page)
+        self.title_changed.emit()
+        if run.live and self.isVisible():
+            self._again.start()
+
+    def _fill_head(self, page: RunPage) -> None:
+        clear(self._head)
+        run = page.summary
+        box = QHBoxLayout()
+        figure = QVBoxLayout()
+        figure.addWidget(label("Reward", "section"))
+        figure.addWidget(label(reward_words(run.reward), "figure"))
+        box.addLayout(figure)
+        box.addSpacing(self.context.px(24))
+        words = QVBoxLayout()
+        badges = QHBoxLayout()
+        if run.strict_pass is not None:
+            text = "✓ strict pass" if run.strict_pass else "✗ no strict pass"
+            badges.addWidget(badge(text, "good" if run.strict_pass else "bad"))
+        failed = run.state == "failed"
+        badges.addWidget(badge(state_words(run), "bad" if failed else "plain"))
+        if not page.record.publishable and not run.live:
+            tip = badge("not publishable", "warn")
+            tip.setToolTip(page.record.publishable_reason)
+            badges.addWidget(tip)
+        badges.addStretch(1)
+        words.addLayout(badges)
+        sentence = label(self._sentence(page), wrap=True)
+        words.addWidget(sentence)
+        box.addLayout(words, 1)
+        self._head.addWidget(card(box))
+
+    def _sentence(self, page: RunPage) -> str:
+        run = page.summary
+        if page.reason:
+            return page.reason
+        if run.live:
+            return "The run is at work; this page follows it."
+        if run.reward is None:
+            return "The run has no reward."
+        results = page.record.test_results
+        if results is None:
+            return "Scored."
+        failed = [d for d in results.diagnostics if not d.passed]
+        if run.strict_pass:
+            return f"All {len(results.diagnostics)} conditions of a strict pass hold."
+        return (
+            f"{len(failed)} of {len(results.diagnostics)} conditions of a strict pass do not hold. "
+            "The diff shows which rows depart."
+        )
+
+    def _fill_figures(self, page: RunPage) -> None:
+        clear(self._figures_rows)
+        results = page.record.test_results
+        rows = self._figures_rows
+        if results is None:
+            rows.addWidget(label("Nothing was scored.", "muted"))
+            rows.addStretch(1)
+            return
+        for warning in results.warnings:
+            rows.addWidget(self._warning(str(warning)))
+        both = QHBoxLayout()
+        left, right = QVBoxLayout(), QVBoxLayout()
+        left.addWidget(label("Match rate by column", "heading"))
+        left.addLayout(self._columns(page))
+        left.addSpacing(self.context.px(14))
+        left.addWidget(label("Keys and errors", "heading"))
+        left.addLayout(self._key_figures(page))
+        left.addStretch(1)
+        right.addWidget(label("Conditions of a strict pass", "heading"))
+        right.addLayout(self._diagnostics(page))
+        right.addStretch(1)
+        both.addLayout(left, 3)
+        both.addSpacing(self.context.px(28))
+        both.addLayout(right, 2)
+        rows.addLayout(both)
+        rows.addStretch(1)
+
+    def _warning(self, text: str) -> QFrame:
+        frame = QFrame()
+        frame.setObjectName("notePanel")
+        row = QHBoxLayout(frame)
+        row.addWidget(self._picture("triangle-alert", "warn"), 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(label(text, wrap=True), 1)
+        return frame
+
+    def _picture(self, name: str, tone: str) -> QLabel:
+        picture = QLabel()
+        colour = getattr(self.context.theme, tone)
+        side = self.context.px(18)
+        picture.setPixmap(icons.pixmap(name, colour, side, self.devicePixelRatioF()))
+        return picture
+
+    def _columns(self, page: RunPage) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(self.context.px(14))
+        grid.setVerticalSpacing(self.context.px(8))
+        grid.setColumnStretch(1, 1)
+        for at, title in enumerate(("Column", "", "Match rate", "Tolerance", "Compared as")):
+            head = label(title, "section")
+            if at == 2:  # noqa: PLR2004 - the number
+                head.setAlignment(Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(head, 0, at)
+        for row, column in enumerate(page.columns, start=1):
+            failed = column.passed is False
+            grid.addWidget(label(column.name), row, 0)
+            tone = "good" if column.rate == 1 else "bad" if failed else "accent"
+            grid.addWidget(Bar(self.context, column.rate, tone), row, 1)
+            rate = label(f"{column.rate:.4f}" if column.rate < 1 else "1")
+            rate.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            if failed:
+                set_tone(rate, "bad")
+            grid.addWidget(rate, row, 2)
+            grid.addWidget(label(column.tolerance, "muted"), row, 3)
+            grid.addWidget(label(column.compared_as, "muted"), row, 4)
+        return grid
+
+    def _key_figures(self, page: RunPage) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(self.context.px(14))
+        grid.setColumnStretch(2, 1)
+        for row, (name, value, meaning) in enumerate(page.figures):
+            grid.addWidget(label(name), row, 0)
+            figure = label(value)
+            figure.setAlignment(Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(figure, row, 1)
+            grid.addWidget(label(meaning, "muted"), row, 2)
+        return grid
+
+    def _diagnostics(self, page: RunPage) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setColumnStretch(1, 1)
+        grid.setVerticalSpacing(self.context.px(6))
+        results = page.record.test_results
+        for row, diagnostic in enumerate(results.diagnostics if results else ()):
+            name = "circle-check" if diagnostic.passed else "circle-x"
+            picture = self._picture(name, "good" if diagnostic.passed else "bad")
+            grid.addWidget(picture, row, 0, Qt.AlignmentFlag.AlignTop)
+            words = "holds" if diagnostic.passed else "does not hold"
+            text = diagnostic.name.replace("_", " ").replace(":", ": ")
+            box = QVBoxLayout()
+            box.setSpacing(0)
+            box.addWidget(label(f"{text} – {words}"))
+            if diagnostic.detail:
+                box.addWidget(label(diagnostic.detail, "muted", wrap=True))
+            grid.addLayout(box, row, 1)
+        return grid
+
+    def _fill_tree(self, page: RunPage) -> None:
+        self.tree.clear()
+        root = self.tree.invisibleRootItem()
+        for name, value in page.record.raw.items():
+            _add(root, str(name), value)
+        self.tree.resizeColumnToContents(0)
+
+
+def _add(parent: QTreeWidgetItem, name: str, value: object) -> None:
+    """One value of the record, as a branch where it has parts."""
+    if isinstance(value, dict):
+        item = QTreeWidgetItem(parent, [name, f"{len(value)} fields" if value else "{}"])
+        for key, inner in list(value.items())[:_TREE_LIMIT]:
+            _add(item, str(key), inner)
+    elif isinstance(value, (list, tuple)):
+        item = QTreeWidgetItem(parent, [name, f"{len(value)} entries" if value else "[]"])
+        for at, inner in enumerate(value[:_TREE_LIMIT]):
+            _add(item, str(at), inner)
+        if len(value) > _TREE_LIMIT:
+            QTreeWidgetItem(item, ["…", f"{len(value) - _TREE_LIMIT:,} further entries"])
+    else:
+        text = "null" if value is None else str(value)
+        shown = text if len(text) <= 2_000 else text[:2_000] + "…"  # noqa: PLR2004 - characters
+        QTreeWidgetItem(parent, [name, shown])

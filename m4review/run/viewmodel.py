@@ -1,0 +1,178 @@
+"""The run page without a widget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from engine.base.jobs import Job
+from engine.workbench import RunRecord, RunSummary
+from m4review.app.jobs import JobRunner
+from m4review.run.words import REASONS
+
+if TYPE_CHECKING:
+    from engine.catalogue.task import Task
+    from engine.workbench import Workbench
+
+LOG_LIMIT = 300_000
+"""Characters of the log that are shown: its end, which is where trouble stands."""
+
+
+@dataclass(frozen=True)
+class ColumnFigure:
+    """One scored column of a run."""
+
+    name: str
+    """Column name."""
+    rate: float
+    """Match rate, 0 to 1."""
+    tolerance: str
+    """In words."""
+    compared_as: str
+    """number, time, text, or "–" when nobody said."""
+    passed: bool | None
+    """Did it reach the threshold of a strict pass? None when no diagnostic says."""
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """Everything that the page shows."""
+
+    record: RunRecord
+    """The run."""
+    task: Task | None
+    """Its task; None when the catalogue does not have it."""
+    log: str
+    """The agent's output (its end)."""
+    log_cut: int
+    """Characters left out at the beginning."""
+
+    @property
+    def summary(self) -> RunSummary:
+        """The run in a line."""
+        return self.record.summary
+
+    @property
+    def columns(self) -> tuple[ColumnFigure, ...]:
+        """Figures by scored column."""
+        results = self.record.test_results
+        if results is None:
+            return ()
+        compared = _compared(self.record.raw)
+        passed = {d.name.partition(":")[2]: d.passed for d in results.diagnostics if ":" in d.name}
+        found = []
+        for name, rate in results.match_rates.items():
+            tolerance = self.task.evaluation.tolerance.get(name, 0.0) if self.task else 0.0
+            how = compared.get(name, "–")
+            unit = " s" if how == "time" else ""
+            words = f"± {tolerance:g}{unit}" if tolerance else "exact"
+            found.append(ColumnFigure(name, rate, words, how, passed.get(name)))
+        return tuple(found)
+
+    @property
+    def figures(self) -> tuple[tuple[str, str, str], ...]:
+        """Key figures as (name, value, what it means)."""
+        results = self.record.test_results
+        if results is None:
+            return ()
+
+        def share(value: float | None) -> str:
+            return "–" if value is None else f"{value:.4f}"
+
+        def number(value: int | None) -> str:
+            return "–" if value is None else f"{value:,}"
+
+        return (
+            ("Key precision", share(results.key_precision), "agent keys that the reference has"),
+            ("Key recall", share(results.key_recall), "reference keys that the agent has"),
+            ("Key F1", share(results.key_f1), "harmonic mean of both"),
+            ("Missing keys", number(results.missing_keys), "only in the reference"),
+            ("Extra keys", number(results.extra_keys), "only in the agent's table"),
+            ("Duplicate rows", number(results.duplicate_keys), "further rows of a key"),
+            ("Ordered nMAE", share(results.ordered_nmae), "mean normalised error, 0 is best"),
+        )
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in a sentence; empty when it did not."""
+        reason = self.summary.failure_reason
+        if not reason:
+            return ""
+        text = REASONS.get(reason, f"The run failed: {reason.replace('_', ' ')}.")
+        agent = self.record.agent_result
+        if agent is not None and agent.failure_detail:
+            text += f" {agent.failure_detail}"
+        return text
+
+    @property
+    def has_diff(self) -> bool:
+        """Is there a table to compare with the reference?"""
+        return "output.csv" in self.record.artefacts and not self.summary.live
+
+
+def _compared(raw: Any) -> dict[str, str]:
+    """What each column was compared as, wherever the record keeps it."""
+    for holder in ("test_results", "figures", "score"):
+        part = raw.get(holder)
+        if isinstance(part, dict) and isinstance(part.get("compared_as"), dict):
+            return {str(k): str(v) for k, v in part["compared_as"].items()}
+    return {}
+
+
+def load_page(workbench: Workbench, run_id: str) -> RunPage:
+    """Read a run.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    record = workbench.run_record(run_id)
+    task = next((t for t in workbench.tasks() if t.name == record.summary.task), None)
+    log = workbench.run_log(run_id)
+    cut = max(0, len(log) - LOG_LIMIT)
+    return RunPage(record, task, log[cut:], cut)
+
+
+class RunViewModel(QObject):
+    """Loads one run; deletes it."""
+
+    changed = Signal()
+    failed = Signal(object)
+    deleted = Signal()
+
+    def __init__(
+        self, workbench: Workbench, runner: JobRunner, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._workbench, self._runner = workbench, runner
+        self.run_id = ""
+        self.page: RunPage | None = None
+
+    def show(self, run_id: str) -> None:
+        """Read a run in the background."""
+        if run_id != self.run_id:
+            self.page = None
+        self.run_id = run_id
+
+        def work(_job: Job) -> RunPage:
+            return load_page(self._workbench, run_id)
+
+        self._runner.start(
+            "Read the run", work, on_done=self._done, on_failed=self.failed.emit, quiet=True
+        )
+
+    def _done(self, page: RunPage) -> None:
+        if page.record.run_id == self.run_id:
+            self.page = page
+            self.changed.emit()
+
+    def delete(self) -> None:
+        """Delete it with its folder."""
+        run_id = self.run_id
+        self._runner.start(
+            "Delete the run",
+            lambda _job: self._workbench.delete_run(run_id),
+            on_done=lambda _: self.deleted.emit(),
+            on_failed=self.failed.emit,
+        )

@@ -1,0 +1,1 @@
+"""The task page: what is asked, how, by which rules it is judged, and its runs."""

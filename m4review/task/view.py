@@ -1,0 +1,169 @@
+"""The task page's window side: what is asked on the left, how and by which rules on the right."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QSplitter,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from engine.base.errors import M4Error
+from m4review.app.actions import Actions
+from m4review.app.application import code_font
+from m4review.app.context import Context, Screen
+from m4review.app.highlight import SqlHighlighter
+from m4review.app.links import Place
+from m4review.app.markdown import SafeBrowser
+from m4review.app.tables import ListTable
+from m4review.app.widgets import ErrorPanel, badge, button, clear, label, page_layout
+from m4review.run.table import runs_model
+from m4review.task.viewmodel import TaskViewModel, Text
+
+_SOURCES = {"mimic-iv": "MIMIC-IV", "eicu": "eICU"}
+
+
+class TaskScreen(Screen):
+    """One task."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.model = TaskViewModel(context.workbench, context.runner, self)
+        self.errors = ErrorPanel(context)
+        self._title = label("", "title")
+        self._title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._badges = QHBoxLayout()
+        self._description = label("", "muted", wrap=True)
+        self.run_button = button(
+            context, "Run…", self._run, icon="play", main=True, tip="Run an agent on it (Ctrl+R)"
+        )
+        self.asked = QTabWidget()
+        self.asked.setAccessibleName("What is asked")
+        self.rules = QTabWidget()
+        self.rules.setAccessibleName("How it is done, and the reference's rules")
+        self.runs = ListTable(context, "Runs of this task")
+        self.runs_model = runs_model(lambda: context.theme, with_task=False)
+        self.runs.setModel(self.runs_model)
+        self.runs.opened.connect(self._open_run)
+        self.no_runs = QLabel("No run of this task yet. Run… starts one.")
+        self.no_runs.setProperty("role", "muted")
+        self._build()
+        self.model.changed.connect(self._fill)
+        self.model.runs_changed.connect(self._fill_runs)
+        self.model.failed.connect(self._failed)
+        context.announced.connect(self._announced)
+
+    def _build(self) -> None:
+        page = page_layout(self, self.context)
+        head = QHBoxLayout()
+        head.addWidget(self._title)
+        head.addSpacing(self.context.px(8))
+        head.addLayout(self._badges)
+        head.addStretch(1)
+        head.addWidget(self.run_button)
+        page.addLayout(head)
+        page.addWidget(self._description)
+        page.addWidget(self.errors)
+        texts = QSplitter(Qt.Orientation.Horizontal)
+        texts.setChildrenCollapsible(False)
+        texts.addWidget(self.asked)
+        texts.addWidget(self.rules)
+        texts.setSizes([500, 500])
+        below = QWidget()
+        rows = QVBoxLayout(below)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.addWidget(label("Runs", "heading"))
+        rows.addWidget(self.no_runs)
+        rows.addWidget(self.runs, 1)
+        halves = QSplitter(Qt.Orientation.Vertical)
+        halves.setChildrenCollapsible(False)
+        halves.addWidget(texts)
+        halves.addWidget(below)
+        halves.setStretchFactor(0, 1)
+        halves.setSizes([self.context.px(460), self.context.px(190)])
+        page.addWidget(halves, 1)
+
+    @property
+    def title(self) -> str:
+        return self.model.name
+
+    def show_place(self, place: Place) -> None:
+        self.errors.dismiss()
+        if place.name != self.model.name:
+            self._title.setText(place.name)
+        self.model.show(place.name)
+
+    def bind(self, actions: Actions) -> None:
+        actions.bind("task.run", self._run)
+        self.run_button.setFocus()
+
+    def leave(self, actions: Actions) -> None:
+        actions.bind("task.run", None)
+
+    def _announced(self, _what: str) -> None:
+        if self.isVisible() and self.model.name:
+            self.model.show(self.model.name)
+
+    def _failed(self, error: M4Error) -> None:
+        self.errors.show_error(error)
+
+    def _run(self) -> None:
+        self.context.go(Place("launch", self.model.name))
+
+    def _open_run(self, row: int) -> None:
+        run = self.runs_model.record(row)
+        if run is not None:
+            self.context.go(Place("run", run.run_id))
+
+    def _fill(self) -> None:
+        page = self.model.page
+        if page is None:
+            return
+        task = page.task
+        self._title.setText(task.name)
+        self._description.setText(task.description)
+        self._description.setVisible(bool(task.description))
+        clear(self._badges)
+        self._badges.addWidget(badge(task.mode, "plain"))
+        self._badges.addWidget(badge(task.difficulty, "plain"))
+        self._badges.addWidget(badge(_SOURCES[task.source_kind], "plain"))
+        self._tabs(self.asked, page.asked)
+        self._tabs(self.rules, page.rules)
+        if page.reference_sql:
+            sql = QPlainTextEdit()
+            sql.setReadOnly(True)
+            sql.setTabChangesFocus(True)
+            sql.setAccessibleName("SQL that makes the reference")
+            sql.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+            sql.setFont(code_font(self.context.zoom))
+            SqlHighlighter(sql.document(), self.context)
+            sql.setPlainText(page.reference_sql)
+            self.rules.addTab(sql, "Reference SQL")
+        self._fill_runs()
+        self.title_changed.emit()
+
+    def _tabs(self, tabs: QTabWidget, texts: tuple[Text, ...]) -> None:
+        at = tabs.currentIndex()
+        while tabs.count():
+            old = tabs.widget(0)
+            tabs.removeTab(0)
+            if old is not None:
+                old.deleteLater()
+        for text in texts:
+            browser = SafeBrowser(self.context, text.title)
+            browser.show_markdown(text.markdown)
+            tabs.addTab(browser, text.title)
+        if 0 <= at < tabs.count():
+            tabs.setCurrentIndex(at)
+
+    def _fill_runs(self) -> None:
+        page = self.model.page
+        runs = page.runs if page else ()
+        self.runs_model.set_records(runs)
+        self.runs.setVisible(bool(runs))
+        self.no_runs.setVisible(not runs)

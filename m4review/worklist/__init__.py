@@ -1,0 +1,1 @@
+"""The worklist: all tasks by family, and what was done with each."""
