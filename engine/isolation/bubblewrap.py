@@ -25,6 +25,7 @@ from engine.base.paths import Home
 from engine.isolation import seccomp
 from engine.isolation.folders import check_room, hand_over, opened, remove_tree
 from engine.isolation.interface import MIB, Command, Ended, Limits, OnOutput
+from engine.isolation.orphans import end_orphans
 from engine.isolation.rootfs import remove_half_made, sandbox_root
 from engine.isolation.supervise import Plan, SetupFailed, supervise
 from engine.isolation.trouble import in_words
@@ -157,9 +158,10 @@ class Bubblewrap:
     def remove_leftovers(self) -> int:
         """See `Sandbox.remove_leftovers`.
 
-        Processes and mounts go with their run whatever happens; only folders can be left.
+        Processes and mounts go with their run. Folders can be left; and a process, if a program
+        inside tampered with its namespace's first process before the run was killed.
         """
-        removed = remove_half_made(self._home)
+        removed = end_orphans(self._home) + remove_half_made(self._home)
         for folder in self._home.scratch.glob("probe-*"):
             owner = folder.name.split("-")[1]
             if owner.isdigit() and not Path(f"/proc/{owner}").exists():

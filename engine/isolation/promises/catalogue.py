@@ -158,14 +158,23 @@ PROMISES: tuple[Promise, ...] = (
         claim="... also with files that have no name any more",
         ends=("disk",),
     ),
-    Promise(name="files.many_tiny_files", claim="... and with millions of files", ends=("disk",)),
+    Promise(
+        name="files.many_tiny_files",
+        claim="... and with millions of files",
+        ends=("disk",),
+        limits=(("work_files", 300),),
+    ),
     Promise(name="files.folders_without_end", claim="... and with nested folders", ends=("disk",)),
-    Promise(name="files.fill_memory_folders", claim="folders in memory have an end"),
+    Promise(
+        name="files.fill_memory_folders",
+        claim="folders in memory have an end",
+        limits=(("memory_bytes", 256 * MIB),),
+    ),
     Promise(
         name="files.tiny_files_in_memory",
         claim="... also for millions of empty files",
         ends=("memory", "exited"),
-        limits=_SMALL_MEMORY,
+        limits=(("memory_bytes", 40 * MIB),),
     ),
     Promise(name="files.sparse_terabyte", claim="a file of a terabyte cannot be made"),
     Promise(

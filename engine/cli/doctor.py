@@ -1,0 +1,41 @@
+"""`m4bench doctor`: what works on this machine and what is missing."""
+
+from __future__ import annotations
+
+import click
+
+from engine.base.errors import MissingPrerequisite
+from engine.cli.context import CliContext, pass_context
+from engine.isolation.machine import Finding, look_around
+
+
+def _lines(finding: Finding) -> list[str]:
+    """A finding for people; what to do stands below it."""
+    lines = [f"{finding.state:8} {finding.name:13} {finding.detail}"]
+    return [*lines, f"{'':8} {'':13} -> {finding.todo}"] if finding.todo else lines
+
+
+@click.command(name="doctor")
+@pass_context
+def command(context: CliContext) -> None:
+    """Say what works on this machine and what is missing.
+
+    Exit status 4 if something is missing without which nothing can be run.
+    """
+    findings = look_around(context.home)
+    missing = [finding for finding in findings if finding.state == "missing"]
+    context.result(
+        {
+            "ok": not missing,
+            "home": str(context.home.root),
+            "findings": [finding.as_dict() for finding in findings],
+        },
+        text="\n".join(line for finding in findings for line in _lines(finding)),
+    )
+    if missing:
+        if context.json:
+            raise click.exceptions.Exit(MissingPrerequisite.exit_code)
+        raise MissingPrerequisite(
+            f"Missing here: {', '.join(finding.name for finding in missing)}.",
+            todo=missing[0].todo,
+        )

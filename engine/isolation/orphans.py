@@ -1,0 +1,48 @@
+"""Ends sandboxes whose program is gone, by what they stand on: a root below our own home.
+
+The kernel ends a sandbox when bubblewrap ends, at the word of the sandbox's first process; a
+program inside can reach that process and take the word back. Then, and only if this program is
+killed before it can kill the sandbox itself, processes stay (still shut in, without a network).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+from engine.base.paths import Home
+
+
+def end_orphans(home: Home) -> int:
+    """Kill the sandboxes on a root of `home` that no living bubblewrap watches; how many."""
+    roots = {_inode(folder) for folder in home.sandbox.glob("*/root")} - {None}
+    ended = 0
+    for entry in Path("/proc").glob("[0-9]*"):
+        if _inode(entry / "root") in roots and _is_orphaned_first(entry):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(int(entry.name), signal.SIGKILL)
+                ended += 1
+    return ended
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:  # it ended, or is somebody else's
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_orphaned_first(entry: Path) -> bool:
+    """Is it the first process of its namespace, and no child of a bubblewrap any more?"""
+    try:
+        text = (entry / "status").read_text(encoding="ascii", errors="replace")
+        fields = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+        if fields["NSpid"].split()[-1] != "1":
+            return False
+        parent = Path("/proc", fields["PPid"], "comm").read_text(encoding="utf-8")
+    except (OSError, KeyError, IndexError):
+        return False
+    return parent.strip() != "bwrap"
