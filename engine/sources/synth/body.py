@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.sources.synth.cohort import Cohort
+from engine.sources.synth.comorbidity import conditions
 from engine.sources.synth.course import Course, slow
 from engine.sources.synth.seeds import Array, Streams
 from engine.sources.synth.ventilation import NIV, Support
@@ -121,7 +122,9 @@ def make_body(streams: Streams, cohort: Cohort, course: Course, support: Support
     saturation = np.clip(saturation + 0.9 * course.noise + 0.5 * own, 62, 100)
     saturation = np.where(support.kind == NIV, np.minimum(saturation, 99), saturation)
 
-    diabetic = rng.random(stays) < 0.3
+    ill = conditions(streams, cohort)
+    diabetic = ill["diabetes_without_cc"] | ill["diabetes_with_cc"]
+    diabetic = diabetic[cohort.stay_patient] | (cohort.shift("glucose") > 100)
     glucose = (
         np.where(diabetic, 152, 118)[:, None]
         + cohort.shift("glucose")[:, None] * np.exp(-np.arange(length) / 14)[None, :]

@@ -37,6 +37,16 @@ _CONDITIONS = {
 """Share of admissions to intensive care that carry the condition, by group of `icd.csv`."""
 
 
+def conditions(streams: Streams, cohort: Cohort) -> dict[str, Array]:
+    """Patients: who has which chronic condition, by group of `icd.csv`."""
+    rng = streams.of("conditions")
+    count = len(cohort.subject_id)
+    return {
+        group: rng.random(count) < share * (0.35 + 1.6 * cohort.frail)
+        for group, share in _CONDITIONS.items()
+    }
+
+
 def write_diagnoses(streams: Streams, cohort: Cohort, writer: TableWriter) -> None:
     """Append the chunk's `diagnoses_icd`; about one admission in fifty has none."""
     rng = streams.of("diagnoses")
@@ -46,7 +56,6 @@ def write_diagnoses(streams: Streams, cohort: Cohort, writer: TableWriter) -> No
     admissions = len(cohort.hadm_id)
     version = np.where(rng.random(len(cohort.subject_id)) < 0.5, "9", "10")[cohort.adm_patient]
     version = np.where(rng.random(admissions) < 0.08, "10", version)
-    frail = cohort.frail[cohort.adm_patient]
     bare = rng.random(admissions) < 0.02
     found_adm: list[Array] = []
     found_code: list[Array] = []
@@ -68,10 +77,8 @@ def write_diagnoses(streams: Streams, cohort: Cohort, writer: TableWriter) -> No
             admission = np.flatnonzero(has)
             code = np.where(version[admission] == "9", old, new).astype(object)
             add(admission, code, np.full(len(admission), place, dtype=np.float64))
-    for group, share in _CONDITIONS.items():
-        patient = rng.random(len(cohort.subject_id))
-        has = patient[cohort.adm_patient] < share * (0.35 + 1.6 * frail)
-        has &= rng.random(admissions) < 0.9
+    for group, patients in conditions(streams, cohort).items():
+        has = patients[cohort.adm_patient] & (rng.random(admissions) < 0.9)
         _draw_codes(rng, codes, group, np.flatnonzero(has), version, add)
     for _ in range(4):
         _draw_codes(

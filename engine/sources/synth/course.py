@@ -69,12 +69,15 @@ def make_course(streams: Streams, cohort: Cohort) -> Course:
     for index, name in enumerate(ORGANS):
         start = cohort.organs[:, index : index + 1]
         own = slow(rng, stays, length, 0.95)
-        lasting = 0.75 if name in {"kidney", "liver"} else 0.0
-        path = start * (lasting + (1 - lasting) * trend)
         spread = 0.03 + 0.10 * np.minimum(start, 0.8)
-        organ[name] = np.clip(
-            path + second * (0.3 + start) + spread * (0.5 * common + 0.8 * own), 0, 1.35
-        )
+        wander = spread * (0.5 * common + 0.8 * own)
+        if name == "kidney":
+            path, wander = start * injury_shape(rng, cohort, hour), 0.5 * wander
+        elif name == "liver":
+            path = start * (0.75 + 0.25 * trend)
+        else:
+            path = start * trend
+        organ[name] = np.clip(path + second * (0.3 + start) + wander, 0, 1.35)
     clock = (-(-cohort.intime // HOUR)) * HOUR
     of_day = (clock[:, None] // HOUR + hour[None, :]) % 24
     return Course(
@@ -84,3 +87,18 @@ def make_course(streams: Streams, cohort: Cohort) -> Course:
         noise=slow(rng, stays, length, 0.9),
         day=np.sin((of_day - 9) / 24 * 2 * np.pi),
     )
+
+
+def injury_shape(rng: np.random.Generator, cohort: Cohort, hour: Array) -> Array:
+    """Stays by hours: share of the kidney injury that is there.
+
+    It sets in before or soon after ICU admission, within half a day; most survivors recover.
+    A chronic one is there all the time.
+    """
+    onset = rng.normal(-4, 20, (cohort.stays, 1))
+    recovers = (rng.random((cohort.stays, 1)) < 0.65) & ~cohort.dies[:, None]
+    span = rng.uniform(20, 80, (cohort.stays, 1))
+    rise = 1 / (1 + np.exp(-(hour[None, :] - onset) / 5))
+    fall = np.exp(-np.clip(hour[None, :] - onset - 26, 0, None) / span)
+    shape = rise * np.where(recovers, 0.15 + 0.85 * fall, 1)
+    return np.where(cohort.named("dialysis patient")[:, None], 1.0, shape)

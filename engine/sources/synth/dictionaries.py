@@ -38,6 +38,17 @@ def lab_units(item: Array) -> pa.Array:
     return _looked_up(item, {int(row["itemid"]): row["unit"] for row in _table("labitems.csv")})
 
 
+def lab_ranges(item: Array) -> tuple[Array, Array]:
+    """Reference range of each result's laboratory item, NaN where none is given."""
+    known, place = np.unique(item, return_inverse=True)
+    rows_of = {int(row["itemid"]): row for row in _table("labitems.csv")}
+    low, high = (
+        np.array([float(rows_of[int(code)][bound] or "nan") for code in known])[place]
+        for bound in ("low", "high")
+    )
+    return low, high
+
+
 def _looked_up(item: Array, by_item: dict[int, str]) -> pa.Array:
     known, place = np.unique(item, return_inverse=True)
     words = pa.array([by_item.get(int(code)) or None for code in known], pa.string())

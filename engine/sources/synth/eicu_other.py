@@ -235,7 +235,9 @@ def _airway(rng: np.random.Generator, world: World, unit_stay: Array, writer: Ta
             "currenthistoryseqnum": np.ones(len(stay), dtype=np.int64),
             "airwaytype": oral,
             "airwaysize": size,
-            "airwayposition": np.where(rng.random(len(stay)) < 0.5, np.array(None, dtype=object), place),
+            "airwayposition": np.where(
+                rng.random(len(stay)) < 0.5, np.array(None, dtype=object), place
+            ),
             "cuffpressure": np.where(
                 rng.random(len(stay)) < 0.6, np.nan, np.round(rng.normal(25, 3, len(stay)))
             ),

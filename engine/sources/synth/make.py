@@ -12,9 +12,27 @@ from engine.sources.synth.chart import Chart
 from engine.sources.synth.cohort import CHUNK
 from engine.sources.synth.comorbidity import write_diagnoses
 from engine.sources.synth.dictionaries import write_dictionaries
+from engine.sources.synth.drugs import INPUT_ROWS, add_others, add_vasoactives
 from engine.sources.synth.eicu import eicu_chunk
+from engine.sources.synth.events import (
+    write_cultures,
+    write_inputs,
+    write_outputs,
+    write_prescriptions,
+    write_procedures,
+)
+from engine.sources.synth.infection import (
+    CULTURE_ROWS,
+    PRESCRIPTION_ROWS,
+    add_infections,
+    add_other_orders,
+)
+from engine.sources.synth.labs import Labs, add_labs
+from engine.sources.synth.lines import PROCEDURE_ROWS, add_lines
 from engine.sources.synth.neuro import chart_consciousness
 from engine.sources.synth.people import write_people
+from engine.sources.synth.renal import add_replacement, add_urine, chart_replacement, make_kidneys
+from engine.sources.synth.rows import Rows
 from engine.sources.synth.seeds import Streams
 from engine.sources.synth.tables import layout
 from engine.sources.synth.vitals import chart_vitals
@@ -69,13 +87,34 @@ def make(kind: Kind, stays: int, seed: int, folder: Path, job: Job) -> None:
 
 def _mimic_chunk(streams: Streams, stays: int, writer: TableWriter) -> None:
     world = make_world(streams, stays)
-    write_people(streams, world.cohort, writer)
-    write_diagnoses(streams, world.cohort, writer)
-    chart = Chart(world.cohort, streams.of("chart"))
+    cohort = world.cohort
+    kidneys = make_kidneys(world)
+    chart = Chart(cohort, streams.of("chart"))
+    labs = Labs(world, kidneys)
+    inputs, outputs = Rows(**INPUT_ROWS), Rows(integers="stay time item", numbers="value")
+    procedures, orders = Rows(**PROCEDURE_ROWS), Rows(**PRESCRIPTION_ROWS)
+    cultures = Rows(**CULTURE_ROWS)
     chart_vitals(world, chart)
     chart_consciousness(world, chart)
     chart_support(world, chart)
+    chart_replacement(world, kidneys, chart)
+    add_labs(world, labs)
+    add_vasoactives(world, inputs)
+    add_others(world, inputs)
+    add_replacement(world, kidneys, procedures, inputs)
+    add_urine(world, kidneys, outputs)
+    add_lines(world, kidneys, procedures)
+    add_infections(world, cultures, orders)
+    add_other_orders(world, orders)
+    write_people(streams, cohort, writer)
+    write_diagnoses(streams, cohort, writer)
     chart.write(writer)
+    labs.write(writer)
+    write_inputs(streams, cohort, inputs, writer)
+    write_outputs(streams, cohort, outputs, writer)
+    write_procedures(streams, cohort, procedures, writer)
+    write_cultures(streams, cohort, cultures, writer)
+    write_prescriptions(streams, cohort, orders, writer)
 
 
 __all__ = ["FEWEST", "MOST", "make"]
