@@ -39,6 +39,7 @@ from engine.sources import SourceInfo, add_source, find_source, list_sources, re
 from engine.sources.synthetic import synthesize_source
 from engine.workbench.judges import DIFF, OUTPUT, judge_for
 from engine.workbench.types import BackendInfo, ReferenceState
+from engine.workspaces import build_workspace
 
 _MEMORY = 4 << 30
 _SHARE_OF_MEMORY = 0.6
@@ -161,8 +162,6 @@ class Workbench:
                 closed as failed, without a reward.
             Cancelled: the user stopped it; the run is closed as cancelled.
         """
-        from engine.workspaces import build_workspace  # noqa: PLC0415 - until it has landed
-
         task = self._checked(request)
         sandbox = choose_backend(self.home, request.backend)
         if reference_state(self.home, request.source, task.target).state != "ready":

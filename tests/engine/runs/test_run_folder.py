@@ -1,0 +1,128 @@
+"""Names of runs, instructions and what is laid out for the agent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from engine.base.errors import BadInput, UsageError
+from engine.catalogue.task import Task, load_task
+from engine.runs import folder
+
+TOML = """
+[metadata]
+name = "mimic-x"
+difficulty = "hard"
+[database]
+source = "mimic-iv"
+[evaluation]
+key_columns = ["stay_id"]
+value_columns = ["v"]
+"""
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Task:
+    place = tmp_path / "tasks" / "family" / "mimic-x"
+    (place / "skills" / "good").mkdir(parents=True)
+    (place / "skills-decoy" / "other").mkdir(parents=True)
+    (place / "task.toml").write_text(TOML)
+    (place / "instruction.md").write_text("Write {output_path} from {db_path}.\n\n")
+    (place / "skills" / "good" / "SKILL.md").write_text("---\nname: good\n---\n")
+    (place / "skills-decoy" / "other" / "SKILL.md").write_text("---\nname: other\n---\n")
+    return load_task(place)
+
+
+@pytest.mark.parametrize(
+    ("schema", "model", "expected"),
+    [
+        ("native", "gpt-5.4-mini", "mimic-x_with-skill_codex_gpt-5.4-mini_t2_20260504_053051"),
+        (
+            "obfuscated",
+            "gpt-oss:20b",
+            "mimic-x_with-skill_obfuscated_codex_gpt-oss-20b_t2_20260504_053051",
+        ),
+        ("native", "../../etc", "mimic-x_with-skill_codex_etc_t2_20260504_053051"),
+    ],
+)
+def test_run_ids_have_the_published_form(schema, model, expected):
+    at = datetime(2026, 5, 4, 5, 30, 51, tzinfo=UTC)
+    made = folder.run_id(
+        task="mimic-x",
+        condition="with-skill",
+        schema=schema,
+        agent="codex",
+        model=model,
+        trial=2,
+        at=at,
+    )
+    assert made == expected
+
+
+def test_instruction_has_both_notes_and_inside_paths(task: Task):
+    text = folder.instruction_for(task, "no-skill")
+    order = [text.index(w) for w in ("closed sandbox", "public concept code", "Write /job")]
+    assert order == sorted(order)
+    assert text.endswith("Write /job/output.csv from /job/database.duckdb.\n")
+    assert "{" not in text
+
+
+def test_the_operational_spec_is_part_of_the_instruction(task: Task):
+    with pytest.raises(UsageError, match="operational-spec"):
+        folder.skills_for(task, "operational-spec")
+    (task.folder / "operational-spec.md").write_text("Round to two digits.")
+    assert folder.skills_for(task, "operational-spec") == ()
+    assert folder.instruction_for(task, "operational-spec").endswith("Round to two digits.\n")
+    assert "Round" not in folder.instruction_for(task, "with-skill")
+
+
+def test_conditions_choose_the_skills(task: Task):
+    assert folder.skills_for(task, "no-skill") == ()
+    assert [p.name for p in folder.skills_for(task, "with-skill")] == ["good"]
+    assert [p.name for p in folder.skills_for(task, "with-skill-decoy")] == ["other"]
+    with pytest.raises(UsageError, match="with-skill-rawsql"):
+        folder.skills_for(task, "with-skill-rawsql")
+    with pytest.raises(UsageError, match="no condition"):
+        folder.skills_for(task, "with-luck")
+
+
+def test_what_is_laid_out(task: Task, tmp_path: Path):
+    place = tmp_path / "run"
+    folder.make(place)
+    folder.lay_out(
+        place / "work",
+        instruction="do",
+        files={"script.py": b"pass", ".m4/run.py": b"run"},
+        skills=folder.skills_for(task, "with-skill"),
+        skills_folder=".skills",
+    )
+    names = {str(p.relative_to(place / "work")) for p in (place / "work").rglob("*") if p.is_file()}
+    assert names == {"instruction.md", "script.py", ".m4/run.py", ".skills/good/SKILL.md"}
+    folder.release(place)
+    assert list(place.iterdir()) == []
+    with pytest.raises(FileExistsError):
+        folder.make(place)
+
+
+def test_no_skill_runs_contain_no_skill(task: Task, tmp_path: Path):
+    folder.make(tmp_path / "run")
+    folder.lay_out(
+        tmp_path / "run" / "work",
+        instruction=folder.instruction_for(task, "no-skill"),
+        files={},
+        skills=folder.skills_for(task, "no-skill"),
+        skills_folder=".skills",
+    )
+    assert not list((tmp_path / "run").rglob("*[sS][kK][iI][lL][lL]*"))
+
+
+def test_links_in_a_skill_are_refused(task: Task, tmp_path: Path):
+    skill = task.folder / "skills" / "good"
+    (skill / "more.md").symlink_to("/etc/passwd")
+    (tmp_path / "work").mkdir()
+    with pytest.raises(BadInput, match="ordinary files"):
+        folder.lay_out(
+            tmp_path / "work", instruction="", files={}, skills=(skill,), skills_folder=".skills"
+        )
