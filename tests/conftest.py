@@ -20,10 +20,12 @@ from demo_homes import (  # noqa: F401 (fixtures)
     eicu_home,
     eicu_home_copy,
     mimic_built,
+    mimic_built_copy,
     mimic_home,
     mimic_home_copy,
 )
 from hygiene import _nothing_left_over  # noqa: F401 (watches every test)
+from sandbox_store import sandbox_store  # noqa: F401 (fixture)
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 

@@ -89,6 +89,12 @@ def mimic_home_copy(mimic_home: Home, tmp_path: Path) -> Home:
 
 
 @pytest.fixture
+def mimic_built_copy(mimic_built: Home, tmp_path: Path) -> Home:
+    """A copy of `mimic_built` that the test may change."""
+    return _copy(mimic_built, tmp_path / "mimic-built")
+
+
+@pytest.fixture
 def eicu_home_copy(eicu_home: Home, tmp_path: Path) -> Home:
     """A copy of `eicu_home` that the test may change."""
     return _copy(eicu_home, tmp_path / "eicu-home")
