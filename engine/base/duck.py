@@ -14,11 +14,22 @@ from pathlib import Path
 
 import duckdb
 
-from engine.base.errors import BadInput, Busy, Cancelled, HarnessFault, M4Error, StorageFull
+from engine.base.errors import (
+    BadInput,
+    Busy,
+    Cancelled,
+    HarnessFault,
+    M4Error,
+    StorageFull,
+    UsageError,
+)
 from engine.base.jobs import Job
 
 MEMORY_LIMIT = "3GB"
 """Default limit of a connection, so that the whole process stays under 4 GB."""
+
+
+_SIZE = re.compile(r"\d+(\.\d+)? ?[KMGT]i?B", re.IGNORECASE)
 
 
 def connect(
@@ -39,9 +50,12 @@ def connect(
         scratch: where to spill; the system's temporary folder when None.
 
     Raises:
+        UsageError: `memory_limit` is no size.
         Busy: another program holds the file for writing.
         BadInput: the file is not a DuckDB database, or of a newer version.
     """
+    if not _SIZE.fullmatch(memory_limit):
+        raise UsageError("The memory limit is not a size.", todo="Write it like 3GB or 800MB.")
     spill = scratch or Path(tempfile.gettempdir())
     config: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": memory_limit,

@@ -20,7 +20,7 @@ from engine.base.errors import Cancelled, M4Error
 from engine.base.jobs import Job
 from engine.sources.convert import FINITE
 from engine.sources.layout import Layout, TableInput
-from engine.sources.reading import CsvReader, Reader, is_bad_cell, open_reader
+from engine.sources.reading import CsvReader, Reader, open_reader
 from engine.sources.schema import KINDS, facts
 from engine.sources.textfile import SecondReader
 
@@ -155,7 +155,6 @@ class _TableImport:
         con = self._con
         second: SecondReader | None = None
         target = f"{quote(self._source.table.schema)}.{quote(self._source.table.name)}"
-        self._tell(0.0, "")
         try:
             self._detect()
             if isinstance(self._reader, CsvReader):
@@ -194,9 +193,9 @@ class _TableImport:
             return
         try:
             rows = self._execute(reader.detection_query(), None)
-        except duckdb.InterruptException:
+        except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException):
             raise
-        except duckdb.InvalidInputException:
+        except duckdb.Error:
             rows = []  # reading it as text will say what is wrong, and where
         reader.set_detected(rows[0][0] if rows else None)
 
@@ -220,26 +219,28 @@ class _TableImport:
         def tick() -> None:
             self._job.check()
             percent = self._con.query_progress()
-            if share is not None and percent > 0:
-                self._tell(share * min(percent, 100.0) / 100.0, "")
+            known = share is not None and percent > 0
+            self._tell(share * min(percent, 100.0) / 100.0 if share and known else 0.0)
 
         return watched(self._con, sql, self._job, tick)
 
-    def _tell(self, share: float, text: str) -> None:
+    def _tell(self, share: float) -> None:
+        """Progress never goes back."""
         self._share = max(self._share, share)
         size = float(self._source.size)
         name = self._source.table.name
-        self._job.progress(f"import:{name}", size * self._share, size, text or self._name)
+        self._job.progress(f"import:{name}", size * self._share, size, self._name)
         self._job.progress("import", self._before + size * self._share, self._total, "Importing")
 
     def _in_words(self, error: duckdb.Error, second: SecondReader | None) -> M4Error:
         if isinstance(error, duckdb.InterruptException):
             return Cancelled()
-        fatal = (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException)
+        # What other kinds say may quote cells, and is not taken for the engine's own words.
+        fatal = isinstance(error, duckdb.OutOfMemoryException | duckdb.FatalException)
+        if second is not None and second.problem is not None and not fatal:
+            return second.problem
         known: M4Error | None = None
-        if not isinstance(error, fatal) or "gzip" in str(error).lower() or is_bad_cell(error):
-            if second is not None and second.problem is not None:
-                return second.problem
+        if not fatal:
             with interruptible(self._con, self._job):
                 known = self._reader.explain(self._con, error)
         return known or in_words(error, f"importing {self._name}")

@@ -18,7 +18,7 @@ import duckdb
 
 from engine.base.duck import in_words, quote, quote_text
 from engine.base.errors import BadInput, Busy, Cancelled, M4Error, StorageFull, bad_file
-from engine.sources.convert import CELL, Cell, from_text, from_typed, kept_as
+from engine.sources.convert import Cell, from_text, from_typed, kept_as
 from engine.sources.layout import TableInput
 from engine.sources.schema import NULL_STRINGS, Table
 from engine.sources.textfile import DAMAGED, damaged, line_of_record, read_header
@@ -162,7 +162,7 @@ class CsvReader:
         """See `Reader.explain`."""
         if error is not None:
             known = self._in_words(error)
-            if known is not None:
+            if known is not None or isinstance(error, duckdb.IOException):
                 return known
         cells = {
             c.name: from_text(quote(c.name), c.type)
@@ -217,6 +217,12 @@ class CsvReader:
                 )
             if "gzip stream" in text.lower():
                 return damaged(self.path)
+            if re.search(r"cannot open file|no files found|could not read", text, re.IGNORECASE):
+                return bad_file(
+                    self.path,
+                    "The file cannot be read any more.",
+                    todo="Check that it is still there and that the drive is in order.",
+                )
             return None
         if "CSV" in text.split("\n", 1)[0]:
             return bad_file(
@@ -328,6 +334,8 @@ class TypedReader:
 
     def explain(self, con: duckdb.DuckDBPyConnection, error: duckdb.Error | None) -> M4Error | None:
         """See `Reader.explain`."""
+        if isinstance(error, duckdb.IOException):
+            return self._unreadable(error)
         cells = {c.name: self._cells[c.name] for c in self.columns if c.declared}
         try:
             found = _first_bad(con, self._scan, cells)
@@ -384,8 +392,3 @@ def _bad_cell(file: Path, line: int, column: str | None, kind: str | None) -> Ba
         column=column,
         todo="Correct it there, or take the file from the original release.",
     )
-
-
-def is_bad_cell(error: duckdb.Error) -> bool:
-    """Did one of our own conversions refuse a cell?"""
-    return CELL in str(error)

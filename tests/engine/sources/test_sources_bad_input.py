@@ -351,3 +351,45 @@ def test_an_error_in_a_late_table_keeps_the_early_ones(mini, home) -> None:
         "mimiciv_hosp.d_labitems",
         "mimiciv_icu.icustays",
     }
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        pytest.param(lambda t: t.replace("50802,Base,", "50802,"), 3, id="ragged"),
+        pytest.param(lambda t: t.replace("50802,Base", '50802,"Base'), 3, id="open quotation"),
+        pytest.param(lambda t: t + "x" * 40_000_000, 4, id="long line"),
+        pytest.param(lambda t: t.encode().replace(b"Base", b"B\xe9se"), 3, id="not UTF-8"),
+    ],
+)
+def test_tables_with_detected_types_are_checked_too(mini, change, line) -> None:
+    name = "hosp/d_labitems.csv"
+    mini.write(name, change(mini.text(name)))
+    error = refused(mini)
+    assert error.place.line == line
+    assert error.place.file.endswith("d_labitems.csv")
+
+
+def test_detected_types(mini, rows_of) -> None:
+    columns = {
+        "whole": ("BIGINT", "1", "NA", "-3"),
+        "real": ("DOUBLE", "1", "2.5", ""),
+        "day": ("DATE", "2150-01-01", "", "2150-01-02"),
+        "moment": ("TIMESTAMP", "2150-01-01 00:00:00", "___", "2150-01-01 10:00:01"),
+        "clock": ("TIME", "10:00:00", "23:59:59", "N/A"),
+        "code": ("VARCHAR", "007", "1", "2"),
+        "nothing": ("VARCHAR", "", "NULL", ""),
+        "huge": ("VARCHAR", "99999999999999999999", "1", "2"),
+        "other_date": ("VARCHAR", "01/02/2150", "01/02/2150", ""),
+        "late_text": ("VARCHAR", "1", "2", "three"),
+    }
+    lines = [",".join(columns)] + [",".join(c[i] for c in columns.values()) for i in (1, 2, 3)]
+    mini.write("hosp/d_hcpcs.csv", "\n".join(lines) + "\n")
+    mini.add()
+    described = dict(row[:2] for row in rows_of("DESCRIBE mimiciv_hosp.d_hcpcs"))
+    assert described == {name: cells[0] for name, cells in columns.items()}
+
+
+def test_memory_limit_is_a_size(mini) -> None:
+    with pytest.raises(UsageError, match="3GB"):
+        mini.add(memory_limit="much")

@@ -87,7 +87,7 @@ def test_interrupted_with_a_signal(mini, home) -> None:
 
 def test_cancel_from_another_table_on(mini, home) -> None:
     def stop_at_charts(stage: str, done: float, total: float, text: str) -> None:
-        if stage == "import:chartevents":
+        if stage == "import:icustays":
             job.cancel()
 
     job = SimpleJob(on_progress=stop_at_charts)

@@ -121,6 +121,18 @@ def test_truncated_parquet(mini) -> None:
     assert refused(mini).place.file.endswith("chartevents.parquet")
 
 
+def test_parquet_with_changed_bytes(mini) -> None:
+    text = mini.text(CHART)
+    header, *lines = text.splitlines(keepends=True)
+    mini.write(CHART, header + "".join(lines) * 3000)
+    path = _to_parquet(mini, CHART)
+    data = bytearray(path.read_bytes())
+    for position in range(40, len(data) - 3000, 50):
+        data[position] ^= 0xFF
+    path.write_bytes(bytes(data))
+    assert refused(mini).place.file.endswith("chartevents.parquet")
+
+
 @pytest.mark.parametrize(
     "places",
     [
