@@ -23,6 +23,8 @@ from demo_homes import (  # noqa: F401 (fixtures)
     mimic_built_copy,
     mimic_home,
     mimic_home_copy,
+    small_built,
+    small_built_copy,
 )
 from hygiene import _nothing_left_over  # noqa: F401 (watches every test)
 from sandbox_store import sandbox_store  # noqa: F401 (fixture)

@@ -73,6 +73,9 @@ class Bubblewrap:
         "memory accounting are published."
     )
 
+    search = f"/usr/bin:/bin:/usr/local/bin:{os.environ.get('PATH', '')}"
+    """Where bubblewrap is looked for."""
+
     def __init__(self, home: Home) -> None:
         self._home = home
 
@@ -175,9 +178,7 @@ class Bubblewrap:
         Raises:
             MissingPrerequisite: it is not there, or too old.
         """
-        program = shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin") or shutil.which(
-            "bwrap"
-        )
+        program = shutil.which("bwrap", path=self.search)
         if program is None:
             raise MissingPrerequisite(
                 "bubblewrap is missing; without a sandbox nothing is run.",
