@@ -86,7 +86,7 @@ def chart_support(world: World, chart: Chart) -> None:
     pause = (rng.random(stays) < 0.06)[:, None]
     begin = (cohort.hours * rng.uniform(0.2, 0.8, stays))[:, None]
     due &= ~(pause & (hour > begin) & (hour < begin + rng.integers(13, 18, (stays, 1))))
-    points = world.hourly(due, rng, odd=0.12)
+    points = world.hourly(due & ~cohort.scripted[:, None], rng, odd=0.12)
     _chart_devices(rng, world, chart, points)
     _chart_modes(rng, world, chart, points)
     _chart_settings(rng, world, chart, points)

@@ -57,7 +57,7 @@ class Blood:
         """mEq/L before rounding."""
         acid = 7.2 * np.clip(self.organ("shock", points) - 0.35, 0, None)
         acid += 5.5 * np.clip(points.of(self.kidneys.injury) - 0.25, 0, None)
-        value = 24.8 - acid + self.shift("bicarbonate", points, 40)
+        value = 25.2 - acid + self.shift("bicarbonate", points, 40)
         value += self.own("bicarbonate", 1.9)[points.stay] + self.noise(points, 1.1)
         return np.clip(value, 3, 48)
 
@@ -279,7 +279,7 @@ class Blood:
         count = len(points)
         lung = self.organ("lung", points)
         fio2 = points.of(self.world.support.fio2)
-        carbon = 40 + self.shift("pco2", points, 70) + 6.5 * np.clip(lung - 0.55, 0, None) * 2
+        carbon = 38.6 + self.shift("pco2", points, 70) + 6.5 * np.clip(lung - 0.55, 0, None) * 2
         bicarbonate = self.bicarbonate(points)
         # Breathing follows bicarbonate half of the way.
         carbon += (

@@ -14,6 +14,7 @@ from engine.sources.synth.cohort import Cohort
 from engine.sources.synth.comorbidity import conditions
 from engine.sources.synth.course import Course, slow
 from engine.sources.synth.seeds import Array, Streams
+from engine.sources.synth.spells import add_spells
 from engine.sources.synth.ventilation import NIV, Support
 
 
@@ -52,97 +53,137 @@ class Body:
 def make_body(streams: Streams, cohort: Cohort, course: Course, support: Support) -> Body:
     """The visible signs of every hour."""
     rng = streams.of("body")
-    stays, length = cohort.stays, course.valid.shape[1]
-
-    def each(mean: float, spread: float) -> Array:
-        return rng.normal(mean, spread, (stays, 1))
-
-    shock, lung, brain = (course.organ[name] for name in ("shock", "lung", "brain"))
-    infection = course.organ["infection"]
-    ease = np.exp(-np.arange(length) / 22)[None, :]
-    own = slow(rng, stays, length, 0.72)
-    beat = slow(rng, stays, length, 0.8)
-
-    # Temperature: fever with infection, warming after cold.
-    temperature = (
-        each(36.75, 0.22)
-        + 1.15 * infection * (0.55 + 0.45 * course.noise)
-        + 0.16 * course.day
-        + cohort.shift("temperature")[:, None] * ease
-        + 0.14 * slow(rng, stays, length, 0.85)
-    )
-    temperature = np.clip(temperature, 27.5, 42.2)
-
-    # Circulation.
-    own_map = each(84, 8) + cohort.shift("map")[:, None] * (0.35 + 0.65 * ease)
-    natural = own_map - 42 * np.clip(shock - 0.12, 0, None) + 3.6 * own + 2.2 * course.day
-    aim = each(67.5, 1.8)
-    treated = (shock > 0.42) & (natural < aim)
-    lacking = np.where(treated, aim - natural, 0)
-    pressor = np.minimum(lacking, np.clip(46 - 12 * np.clip(shock - 0.95, 0, None) * 3, 12, None))
-    mean = np.clip(natural + pressor + 2.4 * rng.standard_normal(natural.shape), 22, 175)
-    pulse_pressure = np.clip(
-        each(52, 9) + (cohort.age[:, None] - 62) * 0.28 - 21 * shock + 0.25 * (mean - 80) + 3 * own,
-        14,
-        120,
-    )
-    diastolic = mean - pulse_pressure / 3
-    systolic = diastolic + pulse_pressure
-    slowed = rng.random((stays, 1)) < 0.3
-    heart_rate = (
-        each(77, 9)
-        - 9 * slowed
-        + cohort.shift("heart_rate")[:, None] * (0.45 + 0.55 * ease)
-        + 36 * shock * np.where(slowed, 0.6, 1)
-        + 8.5 * (temperature - 36.9)
-        + 9 * lung
-        - 0.10 * (cohort.age[:, None] - 62)
-        + 4.6 * beat
-        + 1.8 * course.day
-    )
-    heart_rate = np.clip(heart_rate, 26, 205)
-
-    # Breathing: fast with bad lungs, infection and acidosis; the machine sets it with a tube.
-    tube = support.tube
-    sour = -cohort.shift("bicarbonate")[:, None] / 13 * ease
-    breaths = (
-        15.5 + 9.5 * lung + 3.2 * infection + 8 * np.clip(sour, 0, 1.2) + 2.3 * own + each(0, 1.6)
-    )
-    machine = np.clip(np.round(12.5 + 13 * lung), 8, 34) + np.abs(1.4 * own)
-    depressed = cohort.named("overdose")[:, None] & ~tube
-    breaths = np.where(tube, machine, breaths) - 9 * brain * depressed
-    breaths = np.clip(breaths, 4, 62)
-
-    # Saturation: what the lungs lack after the oxygen given.
-    need = 100 * np.clip(lung - 0.1, 0, None) - (support.fio2 - 21) * 1.05
-    chronic = cohort.named("chronic lung disease")[:, None]
-    saturation = (
-        97.6 - 0.09 * np.clip(need, 0, None) - 4 * chronic - 2.2 * np.clip(lung, 0, 1) * 0.6
-    )
-    saturation = np.clip(saturation + 0.9 * course.noise + 0.5 * own, 62, 100)
-    saturation = np.where(support.kind == NIV, np.minimum(saturation, 99), saturation)
-
+    ease = np.exp(-np.arange(course.valid.shape[1]) / 22)[None, :]
+    signs = {"temperature": _temperature(rng, cohort, course, ease)}
+    signs |= _circulation(rng, cohort, course, ease)
+    signs["heart_rate"] = _pulse(rng, cohort, course, ease, signs["temperature"])
+    signs["breaths"] = _breathing(rng, cohort, course, ease, support)
+    signs["saturation"] = _saturation(rng, cohort, course, support)
     ill = conditions(streams, cohort)
-    diabetic = ill["diabetes_without_cc"] | ill["diabetes_with_cc"]
-    diabetic = diabetic[cohort.stay_patient] | (cohort.shift("glucose") > 100)
-    glucose = (
-        np.where(diabetic, 152, 118)[:, None]
-        + cohort.shift("glucose")[:, None] * np.exp(-np.arange(length) / 14)[None, :]
-        + 38 * shock
-        + np.where(diabetic, 34, 16)[:, None] * slow(rng, stays, length, 0.8)
-        - 40 * np.clip(course.organ["liver"] - 0.55, 0, None)
-    )
-    glucose = np.clip(glucose, 24, 1150)
-
-    # Consciousness: brain and sedation; components fall together.
-    sedation = np.where(tube, 0.42 * (0.35 + np.clip(lung, 0, 1)), 0)
-    dull = np.clip(brain - 0.1 + sedation + 0.05 * course.noise, 0, 1.3)
-    wobble = 0.4 * slow(rng, stays, length, 0.9)
-    eyes = np.clip(np.round(4.35 - 3.6 * dull + wobble), 1, 4)
-    motor = np.clip(np.round(6.6 - 5.4 * np.clip(dull - 0.12, 0, None) + 0.7 * wobble), 1, 6)
-    verbal = np.clip(np.round(5.4 - 5.4 * dull + wobble), 1, 5)
+    diabetic = (ill["diabetes_without_cc"] | ill["diabetes_with_cc"])[cohort.stay_patient]
+    diabetic |= cohort.shift("glucose") > 100
+    signs["glucose"] = _glucose(rng, cohort, course, diabetic)
+    signs |= _consciousness(rng, cohort, course, support)
+    add_spells(streams.of("spells"), cohort, support, signs)
+    pulse_pressure = np.clip(signs.pop("pulse_pressure"), 6, 190)
+    mean = np.clip(signs.pop("mean"), 8, 190)
     return Body(
-        heart_rate=heart_rate, systolic=systolic, diastolic=diastolic, mean=mean, pressor=pressor,
-        breaths=breaths, temperature=temperature, saturation=saturation, glucose=glucose,
-        eyes=eyes, verbal=verbal, motor=motor, diabetic=diabetic,
-    )  # fmt: skip
+        mean=mean,
+        diastolic=np.clip(mean - pulse_pressure / 3, 5, 170),
+        systolic=mean + pulse_pressure * 2 / 3,
+        pressor=signs.pop("pressor"),
+        heart_rate=np.clip(signs.pop("heart_rate"), 18, 215),
+        breaths=np.clip(signs.pop("breaths"), 1, 64),
+        temperature=np.clip(signs.pop("temperature"), 27.5, 42.2),
+        saturation=np.clip(signs.pop("saturation"), 42, 100),
+        glucose=np.clip(signs.pop("glucose"), 20, 1150),
+        eyes=signs.pop("eyes"),
+        verbal=signs.pop("verbal"),
+        motor=signs.pop("motor"),
+        diabetic=diabetic,
+    )
+
+
+def _each(rng: np.random.Generator, cohort: Cohort, mean: float, spread: float) -> Array:
+    """A lasting trait of every stay, as a column."""
+    return rng.normal(mean, spread, (cohort.stays, 1))
+
+
+def _wander(rng: np.random.Generator, course: Course, memory: float) -> Array:
+    return slow(rng, *course.valid.shape, memory)
+
+
+def _temperature(
+    rng: np.random.Generator, cohort: Cohort, course: Course, ease: Array
+) -> Array:
+    """Fever with infection, warming after cold."""
+    fever = 1.15 * course.organ["infection"] * (0.55 + 0.45 * course.noise)
+    start = cohort.shift("temperature")[:, None] * ease
+    own = _each(rng, cohort, 36.75, 0.24) + 0.16 * course.day + 0.17 * _wander(rng, course, 0.8)
+    total: Array = own + fever + start
+    return total
+
+
+def _circulation(
+    rng: np.random.Generator, cohort: Cohort, course: Course, ease: Array
+) -> dict[str, Array]:
+    """Mean and pulse pressure; vasopressors hold the mean near a target as far as they can."""
+    shock, own = course.organ["shock"], _wander(rng, course, 0.72)
+    usual = _each(rng, cohort, 84, 8.5) + cohort.shift("map")[:, None] * (0.35 + 0.65 * ease)
+    natural = usual - 42 * np.clip(shock - 0.12, 0, None) + 5.6 * own + 2.2 * course.day
+    aim = _each(rng, cohort, 67.5, 1.8)
+    treated = (shock > 0.42) & (natural < aim)
+    reach = np.clip(46 - 36 * np.clip(shock - 0.95, 0, None), 12, None)
+    pressor = np.where(treated, np.minimum(aim - natural, reach), 0)
+    mean = natural + pressor + 4.2 * rng.standard_normal(natural.shape)
+    pulse = _each(rng, cohort, 52, 9) + (cohort.age[:, None] - 62) * 0.28 - 21 * shock
+    pulse = pulse + 0.3 * (mean - 80) + 4.5 * own + 3.5 * rng.standard_normal(natural.shape)
+    return {"mean": mean, "pulse_pressure": np.clip(pulse, 12, 130), "pressor": pressor}
+
+
+def _pulse(
+    rng: np.random.Generator, cohort: Cohort, course: Course, ease: Array, temperature: Array
+) -> Array:
+    """Fast with shock, fever and bad lungs; slower in the old and with beta blockers."""
+    slowed = rng.random((cohort.stays, 1)) < 0.3
+    rate = _each(rng, cohort, 77, 9.5) - 9 * slowed - 0.10 * (cohort.age[:, None] - 62)
+    rate = rate + cohort.shift("heart_rate")[:, None] * (0.45 + 0.55 * ease)
+    rate = rate + 36 * course.organ["shock"] * np.where(slowed, 0.6, 1)
+    rate = rate + 8.5 * (temperature - 36.9) + 9 * course.organ["lung"] + 1.8 * course.day
+    beat = 6.5 * _wander(rng, course, 0.8)
+    total: Array = rate + beat + 2.6 * rng.standard_normal(beat.shape)
+    return total
+
+
+def _breathing(
+    rng: np.random.Generator, cohort: Cohort, course: Course, ease: Array, support: Support
+) -> Array:
+    """Fast with bad lungs, infection and acidosis; the machine sets it with a tube."""
+    lung, own = course.organ["lung"], _wander(rng, course, 0.6)
+    sour = -cohort.shift("bicarbonate")[:, None] / 13 * ease
+    free = 15.8 + 9.8 * lung + 3.4 * course.organ["infection"] + 8 * np.clip(sour, 0, 1.2)
+    free = free + 3.4 * own + _each(rng, cohort, 0, 1.8)
+    drugged = cohort.named("overdose")[:, None]
+    free = np.where(drugged, free - 9 * course.organ["brain"], free)
+    machine = np.clip(np.round(12.5 + 13 * lung), 8, 34) + np.abs(2.2 * own)
+    return np.clip(np.where(support.tube, machine, free), 4.5, 48)
+
+
+def _saturation(
+    rng: np.random.Generator, cohort: Cohort, course: Course, support: Support
+) -> Array:
+    """What the lungs lack after the oxygen given."""
+    lung = course.organ["lung"]
+    need = np.clip(100 * np.clip(lung - 0.1, 0, None) - (support.fio2 - 21) * 1.05, 0, None)
+    chronic = cohort.named("chronic lung disease")[:, None]
+    value = 97.6 - 0.09 * need - 4 * chronic - 1.3 * np.clip(lung, 0, 1)
+    value = value + 0.9 * course.noise + 0.9 * _wander(rng, course, 0.5)
+    return np.where(support.kind == NIV, np.minimum(value, 99), value)
+
+
+def _glucose(
+    rng: np.random.Generator, cohort: Cohort, course: Course, diabetic: Array
+) -> Array:
+    """Higher in diabetes and stress, lower when the liver fails."""
+    start = cohort.shift("glucose")[:, None] * np.exp(-np.arange(course.valid.shape[1]) / 14)
+    usual = np.where(diabetic, 152, 118)[:, None] + 38 * course.organ["shock"]
+    swing = np.where(diabetic, 38, 18)[:, None] * _wander(rng, course, 0.8)
+    low = 40 * np.clip(course.organ["liver"] - 0.55, 0, None)
+    total: Array = usual + start + swing - low
+    return total
+
+
+def _consciousness(
+    rng: np.random.Generator, cohort: Cohort, course: Course, support: Support
+) -> dict[str, Array]:
+    """Brain and sedation; the components fall together."""
+    lung = np.clip(course.organ["lung"], 0, 1)
+    sedation = np.where(support.tube, 0.42 * (0.35 + lung), 0)
+    dull = course.organ["brain"] - 0.1 + sedation + 0.05 * course.noise
+    dull = np.clip(dull + 0.04 * (cohort.age[:, None] > 82), 0, 1.3)
+    wobble = 0.4 * _wander(rng, course, 0.9)
+    return {
+        "eyes": np.clip(np.round(4.35 - 3.6 * dull + wobble), 1, 4),
+        "motor": np.clip(np.round(6.6 - 5.4 * np.clip(dull - 0.12, 0, None) + 0.7 * wobble), 1, 6),
+        "verbal": np.clip(np.round(5.4 - 5.4 * dull + wobble), 1, 5),
+    }

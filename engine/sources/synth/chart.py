@@ -82,6 +82,7 @@ class Chart:
         """Sort all events and append them to `chartevents`."""
         parts = {name: np.concatenate(blocks) for name, blocks in self._parts.items()}
         order = np.lexsort((parts["item"], parts["time"], parts["stay"]))
+        order = order[~self.cohort.blank[parts["stay"][order]]]
         parts = {name: part[order] for name, part in parts.items()}
         stay, time, item = parts["stay"], parts["time"], parts["item"]
         delay = self.rng.gamma(1.5, 900, len(stay)).astype(np.int64) // 60 * 60

@@ -86,6 +86,14 @@ class Cohort:
     """Stays: cm."""
     weight: Array
     """Stays: kg."""
+    unlisted: Array
+    """Patients: without a row in `patients` (one such patient, in the first chunk)."""
+    open: Array
+    """Stays: written without `outtime`."""
+    blank: Array
+    """Stays: nothing at all was charted or measured."""
+    scripted: Array
+    """Stays: coma scale, breathing support and urine come from `awkward` alone."""
 
     @property
     def stays(self) -> int:
@@ -156,6 +164,8 @@ def make_cohort(streams: Streams, stays: int) -> Cohort:
     run -= run[new_patient][patient]
     start = people.year_start + (rng.uniform(-0.9, 1.9, people.count) * 365 * DAY).astype(np.int64)
     intime = start[patient] + run
+    # Some arrive on the minute, so that windows can be hit exactly.
+    intime = np.where(rng.random(stays) < 0.12, intime // 60 * 60, intime)
     outtime = intime + los
     age = people.age[patient] + run / YEAR
 
@@ -209,7 +219,32 @@ def make_cohort(streams: Streams, stays: int) -> Cohort:
         female=people.female[patient],
         height=people.height[patient],
         weight=people.weight[patient],
+        **_oddities(rng, streams.chunk, patient, los, len(people.dod)),
     )
+
+
+ENOUGH = 200
+"""Stays from which on a source has every awkward row of the specifications."""
+
+
+def _oddities(
+    rng: np.random.Generator, chunk: int, patient: Array, los: Array, patients: int
+) -> dict[str, Array]:
+    """Stays that are odd as a whole; in the first chunk some are sure to be there."""
+    stays = len(patient)
+    odd: dict[str, Array] = {
+        name: rng.random(stays) < share
+        for name, share in (("open", 0.004), ("blank", 0.003), ("scripted", 0.004))
+    }
+    unlisted = np.zeros(patients, dtype=bool)
+    if chunk == 0 and stays >= ENOUGH:
+        many = np.bincount(patient)[patient]
+        alone = np.flatnonzero((many == 1) & (los > 30 * HOUR) & (np.arange(stays) > len(PICTURES)))
+        odd["open"][alone[0:2]] = True
+        odd["blank"][alone[2:4]] = True
+        odd["scripted"][alone[4:10]] = True
+        unlisted[patient[alone[10]]] = True
+    return odd | {"unlisted": unlisted}
 
 
 @dataclass

@@ -12,9 +12,12 @@ from engine.sources.synth.writer import NO_TIME, TableWriter
 _CATEGORIES = ("08-Antibiotics (IV)", "01-Drips", "03-IV Fluid Bolus")
 
 
-def _sorted(rows: Rows, *by: str) -> dict[str, Array]:
+def _sorted(cohort: Cohort, rows: Rows, *by: str) -> dict[str, Array]:
+    """Rows by column in order, without those of blank stays."""
     columns = rows.columns()
     order = np.lexsort([columns[name] for name in reversed(by)])
+    if "stay" in columns:
+        order = order[~cohort.blank[columns["stay"][order]]]
     return {name: part[order] for name, part in columns.items()}
 
 
@@ -37,6 +40,7 @@ def write_inputs(streams: Streams, cohort: Cohort, rows: Rows, writer: TableWrit
     # `link` is the position, among all rows as added, of the first row of the infusion.
     link = np.where(raw["link"] == NO_TIME, order_id, order_id[0] + raw["link"])
     order = np.lexsort((raw["item"], raw["start"], raw["stay"]))
+    order = order[~cohort.blank[raw["stay"][order]]]
     row = {name: part[order] for name, part in raw.items()}
     stay = row["stay"]
     weight = np.where(np.isnan(row["weight"]), cohort.weight[stay], row["weight"])
@@ -78,7 +82,7 @@ def write_outputs(streams: Streams, cohort: Cohort, rows: Rows, writer: TableWri
     if not rows.count:
         return
     rng = streams.of("outputs")
-    row = _sorted(rows, "stay", "time", "item")
+    row = _sorted(cohort, rows, "stay", "time", "item")
     stay, time, item = row["stay"], row["time"], row["item"]
     fresh = np.ones(len(stay), dtype=bool)
     fresh[1:] = (stay[1:] != stay[:-1]) | (time[1:] != time[:-1]) | (item[1:] != item[:-1])
@@ -101,7 +105,7 @@ def write_procedures(streams: Streams, cohort: Cohort, rows: Rows, writer: Table
     if not rows.count:
         return
     rng = streams.of("procedures")
-    row = _sorted(rows, "stay", "start", "item")
+    row = _sorted(cohort, rows, "stay", "start", "item")
     stay = row["stay"]
     order_id = 1 + writer.rows["procedureevents"] + np.arange(len(stay))
     named = np.array([site is not None for site in row["location"]])
@@ -135,7 +139,7 @@ def write_cultures(streams: Streams, cohort: Cohort, rows: Rows, writer: TableWr
     """Append `microbiologyevents`."""
     if not rows.count:
         return
-    row = _sorted(rows, "patient", "date", "specimen")
+    row = _sorted(cohort, rows, "patient", "date", "specimen")
     count = len(row["patient"])
     admission = row["admission"]
     date = row["date"]
@@ -169,7 +173,7 @@ def write_prescriptions(streams: Streams, cohort: Cohort, rows: Rows, writer: Ta
     """Append `prescriptions`."""
     if not rows.count:
         return
-    row = _sorted(rows, "patient", "admission", "start")
+    row = _sorted(cohort, rows, "patient", "admission", "start")
     count = len(row["patient"])
     writer.write(
         "prescriptions",

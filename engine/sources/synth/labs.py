@@ -72,6 +72,9 @@ class Labs:
         columns = self.rows.columns()
         subject = self.world.cohort.subject_id[columns["patient"]]
         order = np.lexsort((columns["item"], columns["specimen"], columns["time"], subject))
+        nobody = np.zeros(len(self.world.cohort.subject_id), dtype=bool)
+        nobody[self.world.cohort.stay_patient[self.world.cohort.blank]] = True
+        order = order[~nobody[columns["patient"][order]]]
         item, number = columns["item"][order], columns["number"][order]
         admission, time = columns["admission"][order], columns["time"][order]
         text = columns["text"][order]

@@ -39,7 +39,7 @@ def chart_consciousness(world: World, chart: Chart) -> None:
     due = (hour + np.arange(cohort.stays)[:, None] * 3) % often == 0
     due &= rng.random(due.shape) < 0.95
     # Nobody looks in a few short stays.
-    due &= (rng.random(cohort.stays) > 0.012)[:, None]
+    due &= ((rng.random(cohort.stays) > 0.012) & ~cohort.scripted)[:, None]
     points = world.hourly(due, rng)
     for item, words, values in ((220739, EYES, body.eyes), (223901, MOTOR, body.motor)):
         mine = points[rng.random(len(points)) < 0.97]

@@ -26,18 +26,17 @@ def write_people(streams: Streams, cohort: Cohort, writer: TableWriter) -> None:
     """Append patients, admissions, icustays, services and transfers of a chunk."""
     rng = streams.of("people")
     groups = ["2008 - 2010", "2011 - 2013", "2014 - 2016", "2017 - 2019", "2020 - 2022"]
-    patients = len(cohort.subject_id)
-    writer.write(
-        "patients",
-        {
-            "subject_id": cohort.subject_id,
-            "gender": cohort.gender,
-            "anchor_age": cohort.anchor_age,
-            "anchor_year": cohort.anchor_year,
-            "anchor_year_group": choose(rng, groups, [1, 1, 1, 1, 0.6], patients),
-            "dod": cohort.dod,
-        },
-    )
+    listed = ~cohort.unlisted
+    unknown = rng.random(len(listed)) < 0.002
+    patients = {
+        "subject_id": cohort.subject_id,
+        "gender": cohort.gender,
+        "anchor_age": np.where(unknown, NO_TIME, cohort.anchor_age),
+        "anchor_year": cohort.anchor_year,
+        "anchor_year_group": choose(rng, groups, [1, 1, 1, 1, 0.6], len(listed)),
+        "dod": cohort.dod,
+    }
+    writer.write("patients", {name: values[listed] for name, values in patients.items()})
     _write_admissions(rng, cohort, writer)
     unit = choose(rng, _UNITS, [24, 14, 14, 15, 12, 11, 8], cohort.stays)
     moved = np.where(rng.random(cohort.stays) < 0.06, _UNITS[2], unit)
@@ -50,8 +49,8 @@ def write_people(streams: Streams, cohort: Cohort, writer: TableWriter) -> None:
             "first_careunit": unit,
             "last_careunit": moved,
             "intime": cohort.intime,
-            "outtime": cohort.outtime,
-            "los": (cohort.outtime - cohort.intime) / (24.0 * HOUR),
+            "outtime": np.where(cohort.open, NO_TIME, cohort.outtime),
+            "los": np.where(cohort.open, np.nan, (cohort.outtime - cohort.intime) / (24.0 * HOUR)),
         },
     )
     _write_services(rng, cohort, writer)

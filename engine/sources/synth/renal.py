@@ -48,7 +48,7 @@ def make_kidneys(world: World) -> Kidneys:
     cohort, course, stays = world.cohort, world.course, world.cohort.stays
     valid = course.valid
     length = valid.shape[1]
-    usual = np.exp(rng.normal(np.log(np.where(cohort.female, 0.72, 0.92)), 0.19))
+    usual = np.exp(rng.normal(np.log(np.where(cohort.female, 0.70, 0.90)), 0.24))
     chronic = conditions(world.streams, cohort)["renal_disease"][cohort.stay_patient]
     usual = np.where(chronic, usual * rng.uniform(1.3, 3.6, stays), usual)
     lasting = cohort.named("dialysis patient")
@@ -121,7 +121,7 @@ def add_urine(world: World, kidneys: Kidneys, out: Rows) -> None:
         rng.random(rate.shape) < 0.17,
     )
     due &= rng.random(rate.shape) < 0.95
-    due &= (rng.random(stays) > 0.025)[:, None]
+    due &= ((rng.random(stays) > 0.025) & ~cohort.scripted)[:, None]
     points = world.hourly(due, rng, odd=0.04)
     drained = _since_last(points, volume)
     drained = np.maximum(np.round(drained / 5) * 5, 0)
