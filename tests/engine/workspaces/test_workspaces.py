@@ -46,10 +46,10 @@ def plant(home: Home, table: str, column: str) -> None:
         con.execute("DROP TABLE spare")
 
 
-def test_a_standard_task_lacks_what_it_drops(mimic_built: Home) -> None:
-    path = build(mimic_built, STANDARD)
+def test_a_standard_task_lacks_what_it_drops(small_built: Home) -> None:
+    path = build(small_built, STANDARD)
     tables = tables_in(path)
-    info = find_source(mimic_built, "mimic-demo")
+    info = find_source(small_built, "mimic-demo")
     derived = {f"mimiciv_derived.{name}" for name in concept_graph().concepts}
     base = {table.name for table in info.tables}
     assert set(tables) == (base | derived) - {"mimiciv_derived.ventilation"}
@@ -60,8 +60,8 @@ def test_a_standard_task_lacks_what_it_drops(mimic_built: Home) -> None:
     assert rows == (next(t.rows for t in info.tables if t.name == "mimiciv_icu.chartevents"),)
 
 
-def test_a_raw_task_has_no_derived_schema(mimic_built: Home) -> None:
-    path = build(mimic_built, RAW)
+def test_a_raw_task_has_no_derived_schema(small_built: Home) -> None:
+    path = build(small_built, RAW)
     assert {table.split(".")[0] for table in tables_in(path)} == {"mimiciv_hosp", "mimiciv_icu"}
     columns = {c for q in concept_graph().concepts.values() for c in (q.name,) if "_" in c}
     base = {table.split(".")[1] for table in tables_in(path)}
@@ -78,97 +78,98 @@ def test_eicu_gets_the_source(eicu_built: Home) -> None:
     assert set(tables_in(path)) == {table.name for table in info.tables}
 
 
-def test_a_planted_value_of_a_dropped_table_is_not_in_the_bytes(mimic_built_copy: Home) -> None:
-    plant(mimic_built_copy, "mimiciv_derived.ventilation", "ventilation_status")
-    source = find_source(mimic_built_copy, "mimic-demo").path
+def test_a_planted_value_of_a_dropped_table_is_not_in_the_bytes(small_built_copy: Home) -> None:
+    plant(small_built_copy, "mimiciv_derived.ventilation", "ventilation_status")
+    source = find_source(small_built_copy, "mimic-demo").path
     needles = (CANARY, "ventilation_status")
     assert found_in(source, *needles) == needles
     for task in (STANDARD, RAW):
-        path = mimic_built_copy.workspaces / "mimic-demo" / f"{task}.duckdb"
+        path = small_built_copy.workspaces / "mimic-demo" / f"{task}.duckdb"
         path.unlink(missing_ok=True)
         # In the process that has just had the value in its memory.
-        assert found_in(build(mimic_built_copy, task), *needles) == ()
+        assert found_in(build(small_built_copy, task), *needles) == ()
 
 
 def test_the_search_would_find_a_file_that_was_only_edited(
-    mimic_built_copy: Home, tmp_path: Path
+    small_built_copy: Home, tmp_path: Path
 ) -> None:
-    plant(mimic_built_copy, "mimiciv_derived.ventilation", "ventilation_status")
+    plant(small_built_copy, "mimiciv_derived.ventilation", "ventilation_status")
     edited = tmp_path / "edited.duckdb"
-    edited.write_bytes(find_source(mimic_built_copy, "mimic-demo").path.read_bytes())
+    edited.write_bytes(find_source(small_built_copy, "mimic-demo").path.read_bytes())
     con = duckdb.connect(str(edited))
     con.execute("DROP TABLE mimiciv_derived.ventilation")
     con.execute("CHECKPOINT")
     con.close()
     assert "mimiciv_derived.ventilation" not in tables_in(edited)
-    assert CANARY in found_in(edited, CANARY, "ventilation_status")
+    # DuckDB punches holes where the freed blocks were, but the old catalogue stays.
+    assert "ventilation_status" in found_in(edited, CANARY, "ventilation_status")
 
 
 def test_what_is_found_in_the_bytes_is_not_used(
-    mimic_home_copy: Home, monkeypatch: pytest.MonkeyPatch
+    small_built_copy: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contents_module, "FORBIDDEN_SCHEMAS", ("chartevents",))
     with pytest.raises(HarnessFault, match="something else than it must"):
-        build(mimic_home_copy, RAW)
-    folder = mimic_home_copy.workspaces / "mimic-demo"
+        build(small_built_copy, RAW)
+    folder = small_built_copy.workspaces / "mimic-demo"
     assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == []
 
 
-def test_derived_tables_that_we_did_not_build_stay_out(mimic_built_copy: Home) -> None:
-    with writing_source(mimic_built_copy, "mimic-demo") as con:
+def test_derived_tables_that_we_did_not_build_stay_out(small_built_copy: Home) -> None:
+    with writing_source(small_built_copy, "mimic-demo") as con:
         con.execute("CREATE TABLE mimiciv_derived.answers AS SELECT 42 AS a")
         con.execute("CREATE TABLE main.leftover AS SELECT 42 AS a")
-    tables = tables_in(build(mimic_built_copy, STANDARD))
+    tables = tables_in(build(small_built_copy, STANDARD))
     assert not [name for name in tables if "answers" in name or "leftover" in name]
 
 
-def test_cached_until_something_changes(mimic_home_copy: Home, tmp_path: Path) -> None:
-    first = build(mimic_home_copy, RAW)
+def test_cached_until_something_changes(small_built_copy: Home, tmp_path: Path) -> None:
+    first = build(small_built_copy, RAW)
     stamp = first.stat().st_mtime_ns
-    again = build_workspace(mimic_home_copy, find_task(RAW), "mimic-demo", job=SimpleJob())
+    again = build_workspace(small_built_copy, find_task(RAW), "mimic-demo", job=SimpleJob())
     assert again.path.stat().st_mtime_ns == stamp
     assert again.sha256 == hashlib.sha256(first.read_bytes()).hexdigest()
     assert again.size_bytes == first.stat().st_size
-    out = build(mimic_home_copy, RAW, out=tmp_path / "copy.duckdb")
+    out = build(small_built_copy, RAW, out=tmp_path / "copy.duckdb")
     assert out.read_bytes() == first.read_bytes()
     # Touched.
     os.utime(first, ns=(stamp + 10**9, stamp + 10**9))
-    assert build(mimic_home_copy, RAW).stat().st_mtime_ns not in (stamp, stamp + 10**9)
+    assert build(small_built_copy, RAW).stat().st_mtime_ns not in (stamp, stamp + 10**9)
     # Other rules.
     task = find_task(RAW)
     stamp = first.stat().st_mtime_ns
     other = task.model_copy(update={"drop_tables": ("mimiciv_hosp.omr",)})
-    assert "mimiciv_hosp.omr" not in tables_in(build(mimic_home_copy, other))
+    assert "mimiciv_hosp.omr" not in tables_in(build(small_built_copy, other))
     assert first.stat().st_mtime_ns != stamp
 
 
-def test_a_cancel_leaves_nothing(mimic_home_copy: Home) -> None:
+def test_a_cancel_leaves_nothing(small_built_copy: Home) -> None:
     job = SimpleJob()
     job.on_progress = lambda stage, done, *_: job.cancel() if done == 5 else None
     with pytest.raises(Cancelled):
-        build_workspace(mimic_home_copy, find_task(RAW), "mimic-demo", job=job)
-    folder = mimic_home_copy.workspaces / "mimic-demo"
+        build_workspace(small_built_copy, find_task(RAW), "mimic-demo", job=job)
+    folder = small_built_copy.workspaces / "mimic-demo"
     assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == []
 
 
-def test_wrong_calls(mimic_home: Home) -> None:
+def test_wrong_calls(small_built: Home) -> None:
     with pytest.raises(UsageError, match="needs a source of kind eicu"):
-        build(mimic_home, "eicu-gcs")
+        build(small_built, "eicu-gcs")
     with pytest.raises(UsageError, match="cannot be made yet"):
-        build(mimic_home, RAW, schema="obfuscated")
+        build(small_built, RAW, schema="obfuscated")
     with pytest.raises(UsageError, match="no schema called"):
-        build(mimic_home, RAW, schema="other")
+        build(small_built, RAW, schema="other")
     nothing = find_task(RAW)
-    every = tuple(table.name for table in find_source(mimic_home, "mimic-demo").tables)
+    every = tuple(table.name for table in find_source(small_built, "mimic-demo").tables)
     with pytest.raises(BadInput, match="no table"):
-        build(mimic_home, nothing.model_copy(update={"drop_tables": every}))
+        build(small_built, nothing.model_copy(update={"drop_tables": every}))
 
 
 def test_command_line(
-    mimic_built: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small_built: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "agent.duckdb"
-    arguments = ["--home", str(mimic_built.root), "--json", "workspace", "build"]
+    arguments = ["--home", str(small_built.root), "--json", "workspace", "build"]
     assert run([*arguments, RAW, "mimic-demo", "--out", str(out)]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
