@@ -99,7 +99,11 @@ def interruptible(con: duckdb.DuckDBPyConnection, job: Job | None) -> Iterator[N
             forget()
 
 
-_LOCKED = re.compile(r"could not set lock|conflicting lock|being used by another", re.IGNORECASE)
+_LOCKED = re.compile(
+    r"could not set lock|conflicting lock|being used by another|different configuration"
+    r"|file handle conflict",
+    re.IGNORECASE,
+)
 _FULL = re.compile(
     r"no space left|disk.*full|could not write (all|file)|ENOSPC|max_temp_directory_size",
     re.IGNORECASE,
