@@ -74,10 +74,7 @@ def lay(
     right = [f"a.{c.sql} AS ac_{c.sql}" for c in agent.columns.values()]
     own = [f"r.k{i}" for i in range(len(keys.names))]
     shown = ", ".join(["r.rn AS rrn", "a.rn AS arn", *own, *left, *right])
-    if keys.comparable:
-        source = f"reference_keyed r LEFT JOIN agent_kept a ON {keys.condition}"
-    else:  # nothing can meet; an inequality join of millions would not end
-        source = "reference_keyed r LEFT JOIN (FROM agent_kept WHERE false) a ON r.rn = a.rn"
+    source = f"reference_keyed r LEFT JOIN agent_kept a ON {keys.condition}"
     con.execute(f"CREATE OR REPLACE VIEW pairs AS SELECT {shown} FROM {source}")  # noqa: S608  (our own names)
     comparer = Comparer(con, reference, agent, job=job)
     cells = tuple(

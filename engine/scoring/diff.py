@@ -65,12 +65,12 @@ def _rows(aligned: Aligned) -> str:
     right = [f"ac_{c.sql}" for c in agent.columns.values()]
     theirs = [f"a.{c.sql} AS ac_{c.sql}" for c in agent.columns.values()]
     their_keys = ", ".join(f"a.k{i}" for i in range(count))
-    known = f"ANTI JOIN reference_keyed r ON {keys.condition}" if keys.comparable else ""
     alone = ", ".join(["NULL::BIGINT AS rrn", "a.rn AS arn", their_keys, *nothing, *theirs])
     everything = (
         f"SELECT CASE WHEN arn IS NULL THEN {MISSING} ELSE {MATCHED} END AS key_status, "  # noqa: S608  (our own names)
         f"{', '.join(['rrn', 'arn', own, *left, *right])} FROM pairs "
-        f"UNION ALL SELECT {EXTRA}, {alone} FROM agent_kept a {known} "
+        f"UNION ALL SELECT {EXTRA}, {alone} FROM agent_kept a "
+        f"ANTI JOIN reference_keyed r ON {keys.condition} "
         f"UNION ALL SELECT {DUPLICATE}, {alone} "
         "FROM agent_keyed a SEMI JOIN later_rows d ON a.rn = d.rn"
     )
@@ -90,7 +90,7 @@ def _rows(aligned: Aligned) -> str:
         for i in range(len(cells))
     )
     order = ", ".join(f"k{i} NULLS LAST" for i in range(count))
-    if not keys.comparable:  # numbers and texts in one column
+    if keys.mixed:  # numbers and texts in one column
         order = ", ".join(
             f"TRY_CAST(k{i} AS DOUBLE) NULLS LAST, k{i} NULLS LAST" for i in range(count)
         )

@@ -29,9 +29,9 @@ class Keys:
     kinds: tuple[Comparison, ...]
     """What they are compared as; ``text`` where the sides differ."""
     condition: str
-    """Join condition between ``r`` and ``a``; ``false`` where the sides differ in kind."""
-    comparable: bool
-    """Are all key columns of one kind on both sides?"""
+    """Join condition between ``r`` and ``a``."""
+    mixed: bool
+    """Is a key column of another kind on each side?"""
     notices: tuple[Notice, ...]
     """Why they are not."""
 
@@ -72,8 +72,10 @@ def prepare_keys(
         r, a = left[i], right[i]
         if r.kind is not None and a.kind is not None and r.kind != a.kind:
             kinds.append("text")
-            conditions.append("false")
-            shown.append((f"s.c{i}::VARCHAR", f"s.c{i}::VARCHAR"))
+            # No value of one kind equals one of the other; an absent one equals an absent one.
+            conditions.append(f"{_marked('r', i)} IS NOT DISTINCT FROM {_marked('a', i)}")
+            columns = (reference.columns[name].sql, agent.columns[name].sql)
+            shown.append((f"s.{columns[0]}::VARCHAR", f"s.{columns[1]}::VARCHAR"))
             notices.append(_differ(con, name, r.kind, a.kind, agent.columns[name]))
             continue
         kind = r.kind or a.kind or "text"
@@ -90,12 +92,11 @@ def prepare_keys(
         joins = " ".join(part.join for part in parts)
         query = f"SELECT s.*, {keys} FROM {side.name} s {joins}"  # noqa: S608  (our own names)
         con.execute(f"CREATE OR REPLACE VIEW {side.name}_keyed AS {query}")
-    comparable = "false" not in conditions
     return Keys(
         names=tuple(names),
         kinds=tuple(kinds),
-        condition=" AND ".join(conditions) if comparable else "false",
-        comparable=comparable,
+        condition=" AND ".join(conditions),
+        mixed=bool(notices),
         notices=tuple(notices),
     )
 
@@ -146,6 +147,10 @@ def _part(con: duckdb.DuckDBPyConnection, side: Side, name: str, job: Job | None
     ):
         return _Part("time", f"{table}.stamp", f"LEFT JOIN {table} ON {table}.text = {here}")
     return _Part("text", here, "")
+
+
+def _marked(side: str, i: int) -> str:
+    return f"('{side}' || {side}.k{i})"
 
 
 def _cast(part: _Part, target: str) -> str:

@@ -45,6 +45,12 @@ class Unreadable(Exception):
         self.text = text
 
 
+def no_table(error: pd.errors.ParserError) -> Unreadable:
+    """The published reader's complaint, which names the line and no value, as ours."""
+    reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+    return Unreadable("has_rows", f"The output is no CSV of equal rows: {reason}.")
+
+
 @dataclass(frozen=True)
 class OpenTable:
     """An opened CSV with its header."""
@@ -57,6 +63,8 @@ class OpenTable:
     """Column names as the file spells them; a repeated name has a number in later places."""
     plain: bool
     """Is its spelling one that the quick reader reads just as the slow one does?"""
+    commas: int
+    """Commas in it, those inside quotes too."""
 
 
 @contextlib.contextmanager
@@ -70,7 +78,7 @@ def open_table(path: Path, *, max_bytes: int = MAX_BYTES, job: Job | None) -> It
     """
     descriptor = _open(path, max_bytes)
     try:
-        plain = _look_through(descriptor, job)
+        plain, commas = _look_through(descriptor, job)
         header = _header(descriptor)
         reopen = Path(f"/proc/self/fd/{descriptor}")
         yield OpenTable(
@@ -78,6 +86,7 @@ def open_table(path: Path, *, max_bytes: int = MAX_BYTES, job: Job | None) -> It
             path=str(reopen if reopen.exists() else path),
             header=header,
             plain=plain and 1 < len(header) <= _MOST_COLUMNS,
+            commas=commas,
         )
     finally:
         os.close(descriptor)
@@ -112,13 +121,13 @@ def _open(path: Path, max_bytes: int) -> int:
     return descriptor
 
 
-def _look_through(descriptor: int, job: Job | None) -> bool:
-    """Bound the line length; say whether the quick reader reads this spelling rightly.
+def _look_through(descriptor: int, job: Job | None) -> tuple[bool, int]:
+    """Bound the line length; say whether the quick reader reads this spelling rightly; commas.
 
     The quick reader drops blanks beside quotes, does not skip blank lines before the header,
     and loses an endless last line without a word.
     """
-    run = offset = lines = 0
+    run = offset = lines = commas = 0
     plain = True
     quotes = False
     size = os.fstat(descriptor).st_size
@@ -137,14 +146,15 @@ def _look_through(descriptor: int, job: Job | None) -> bool:
             )
         run = run + len(block) if first < 0 else len(block) - _last_line_end(block, returns) - 1
         lines += block.count(b"\n")
+        commas += block.count(b",")
         quotes = quotes or b'"' in block
         if plain and quotes:
             # With the last byte of the block before, so that a pair across the edge is seen.
             edge = before + block
-            plain = not any(pair in edge for pair in (b'" ', b' "', b'"\t', b'\t"', b"\0"))
+            plain = not any(pair in edge for pair in (b'" ', b' "', b'"\t', b'\t"'))
         before = block[-1:]
         offset += len(block)
-    return plain
+    return plain, commas
 
 
 def _line_end(block: bytes, returns: bool) -> int:
@@ -204,6 +214,8 @@ def _header(descriptor: int) -> tuple[str, ...]:
         )
     except pd.errors.EmptyDataError as error:
         raise Unreadable("has_rows", "The output is empty; it has no header.") from error
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise Unreadable("required_columns", "The header of the output is no CSV.") from error
+    except pd.errors.ParserError as error:
+        raise no_table(error) from error
+    except UnicodeDecodeError as error:
+        raise Unreadable("has_rows", "The output is not UTF-8 text.") from error
     return tuple(str(name) for name in frame.columns)
