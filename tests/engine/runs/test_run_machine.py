@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import duckdb
 import pytest
 from run_bench import RIGHT, ROWS, Bench
+from sandbox_store import share_sandbox
 
 from engine.base.errors import Cancelled, M4Error, UsageError
 from engine.base.jobs import SimpleJob
@@ -27,9 +29,11 @@ with open(os.environ["M4_OUTPUT_PATH"], "w", newline="") as file:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, bubblewrap: str) -> Bench:
-    """One home for all: making its sandbox takes seconds."""
-    return Bench(tmp_path_factory.mktemp("bench")).build()
+def bench(tmp_path_factory: pytest.TempPathFactory, sandbox_store: Path) -> Bench:
+    """One home for all."""
+    bench = Bench(tmp_path_factory.mktemp("bench")).build()
+    share_sandbox(bench.home, sandbox_store)
+    return bench
 
 
 def outcome(bench: Bench, run_id: str):
