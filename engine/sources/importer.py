@@ -28,7 +28,7 @@ META = "m4_meta"
 """Schema of the journal; no agent ever gets it."""
 _VERSION = 1
 """Raise it when tables imported by older code must be imported again."""
-_TICK = 0.25
+_TICK = 0.1
 """Seconds between two looks at a running query."""
 
 
@@ -41,7 +41,11 @@ class Imported:
     rows: int
     """Number of rows."""
     content: str
-    """Digest of columns, types and rows, whatever the order of rows."""
+    """Digest of columns, types and rows, whatever the order of rows.
+
+    It rests on DuckDB's `hash`: another version may give another digest, and references built
+    before then count as stale.
+    """
 
 
 def import_layout(

@@ -18,8 +18,11 @@ from engine.sources.schema import KINDS, Kind, KindFacts, Table, facts
 Format = Literal["csv", "parquet", "duckdb"]
 
 _SUFFIXES: dict[str, Format] = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet"}
-_DEPTH = 4
-"""Levels of folders below the given one: version/module/table/partition."""
+_DEPTH = 2
+"""Levels of folders below the given one that are searched: version/module. Not deeper: beside
+the tables there may be folders with a million waveforms or images."""
+_TABLE_DEPTH = 3
+"""Levels below a folder that is called like a table (its partitions)."""
 _DUCKDB_MAGIC = b"DUCK"
 
 
@@ -111,22 +114,24 @@ def _walk(folder: Path) -> Iterator[_Found]:
                 continue
             path = Path(entry.path)
             if entry.is_dir():
-                inner = table or (entry.name.lower() if entry.name.lower() in known else None)
-                inner = inner or _dotless(entry.name, known)
-                if depth < _DEPTH:
-                    yield from visit(path, depth + 1, inner)
+                inner = table or _table_folder(entry.name, known)
+                # Within a table's folder the count begins anew.
+                level = depth + 1 if inner == table else 0
+                if level <= (_DEPTH if inner is None else _TABLE_DEPTH):
+                    yield from visit(path, level, inner)
                 continue
             stem, form = _split(entry.name)
             if form is not None:
-                yield _Found(name=table or stem, format=form, path=path)
+                name = table if table is not None and form == "parquet" else stem
+                yield _Found(name=name, format=form, path=path)
 
     yield from visit(folder, 0, None)
 
 
-def _dotless(name: str, known: set[str]) -> str | None:
-    """A folder called ``chartevents.parquet`` is the table chartevents."""
-    stem, form = _split(name)
-    return stem if form == "parquet" and stem in known else None
+def _table_folder(name: str, known: set[str]) -> str | None:
+    """The table whose Parquet parts a folder of that name holds: chartevents[.parquet]."""
+    stem, _ = _split(name)
+    return stem if stem in known else None
 
 
 def _split(name: str) -> tuple[str, Format | None]:
@@ -140,11 +145,16 @@ def _split(name: str) -> tuple[str, Format | None]:
 def decide_kind(names: set[str], where: Path) -> Kind:
     """The kind whose table names are there.
 
+    Other data beside it may share a name (the emergency module of MIMIC-IV has a table called
+    diagnosis): what decides then is the table of stays.
+
     Raises:
         BadInput: none or more than one.
     """
     hits = {kind: sorted(names & set(facts(kind).tables)) for kind in KINDS}
     having = [kind for kind in KINDS if hits[kind]]
+    if len(having) > 1:
+        having = [kind for kind in having if facts(kind).stays in names] or having
     if len(having) == 1:
         return having[0]
     if not having:

@@ -6,15 +6,16 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Any
 
 from engine.base.paths import Home
 from engine.base.store import Step, in_words, open_store
 from engine.sources.importer import Imported
 from engine.sources.info import Access, MissingTable, SourceInfo, TableInfo
 from engine.sources.schema import Kind, facts
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 
 def _first(database: Database) -> None:

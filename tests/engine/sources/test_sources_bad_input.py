@@ -311,6 +311,17 @@ def test_both_kinds_need_a_word(mini) -> None:
     assert mini.add(kind="mimic-iv").kind == "mimic-iv"
 
 
+def test_other_modules_beside_it_do_not_disturb(mini) -> None:
+    mini.write("ed/diagnosis.csv", "subject_id\n1\n")
+    mini.write("note/discharge.csv", "note_id\n1\n")
+    mini.write("files/p10/p100/deep/icustays.csv", "x\n1\n")
+    mini.write("LICENSE.txt", "x")
+    assert mini.add().kind == "mimic-iv"
+    (message,) = [text for text in mini.messages if text.startswith("Not read")]
+    assert "diagnosis.csv, discharge.csv" in message
+    assert "LICENSE" not in message
+
+
 def test_the_indispensable_table(mini, tmp_path) -> None:
     mini.root = tmp_path / "other"
     mini.write("hospital.csv", "hospitalid\n1\n")
