@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from engine.base.duck import connect
@@ -33,6 +33,8 @@ HOME = Home(DEMO / "home")
 SAMPLES = ROOT / "resources" / "samples"
 BIN = Path(sys.executable).parent
 STAYS = 400
+HEARTBEAT = 5.0
+"""Seconds between lines of progress where there is no terminal to draw a bar on."""
 console = Console(highlight=False, soft_wrap=True)
 
 
@@ -83,9 +85,9 @@ def call(*words: str) -> Any:
             console=console, transient=True, disable=not console.is_terminal,
         ) as progress,
     ):  # fmt: skip
-        bar = progress.add_task("", total=1.0)
+        teller = Teller(progress)
         for line in process.stderr or ():
-            tell(line, progress, bar)
+            teller.tell(line)
         if process.wait() != 0:
             console.print(f"The demo stops here: exit code {process.returncode}.", style="red")
             sys.exit(process.returncode)
@@ -93,20 +95,37 @@ def call(*words: str) -> Any:
         return json.load(stdout)
 
 
-def tell(line: str, progress: Progress, bar: TaskID) -> None:
-    """One event of a command: a step of the bar, a message, an error."""
-    try:
-        event = json.loads(line)
-    except ValueError:
-        event = {"event": "message", "text": line.rstrip()}
-    if event["event"] == "progress":
-        text = (event["text"] or event["stage"])[:60]
-        progress.update(bar, completed=event["done"], total=event["total"] or 1, description=text)
-    elif event["event"] == "message":
-        console.print(f"  {event['text']}", style="dim", markup=False)
-    elif event["event"] == "error":
-        words = (event["title"] + ":", event["text"], event["todo"], event["details"])
-        console.print(" ".join(word for word in words if word), style="red", markup=False)
+class Teller:
+    """Turns the events of one command into a bar, or into a line now and then."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bar = progress.add_task("", total=1.0)
+        self._told = time.monotonic()
+
+    def tell(self, line: str) -> None:
+        """One line of the command's stderr."""
+        try:
+            event = json.loads(line)
+        except ValueError:  # not an event: a crash
+            console.print(line.rstrip(), markup=False)
+            return
+        if event["event"] == "error":
+            words = (event["title"] + ":", event["text"], event["todo"], event["details"])
+            console.print(" ".join(word for word in words if word), style="red", markup=False)
+        elif event["event"] == "progress":
+            text = (event["text"] or event["stage"])[:60]
+            self._progress.update(
+                self._bar, completed=event["done"], total=event["total"] or 1, description=text
+            )
+            self._now_and_then(text)
+        elif event["event"] == "message":
+            self._now_and_then(event["text"])
+
+    def _now_and_then(self, text: str) -> None:
+        if not console.is_terminal and time.monotonic() - self._told > HEARTBEAT:
+            console.print(f"  … {text}", style="dim", markup=False)
+            self._told = time.monotonic()
 
 
 # --- Sources ----------------------------------------------------------------------------------
@@ -156,8 +175,8 @@ def departing_rows(run_id: str) -> int:
 
 def run_agents(sources: dict[str, str]) -> tuple[Table, str]:
     """Run both agents on every task; returns the report and the flawed run to show."""
-    report = Table(title="What two agents did on three tasks", title_justify="left")
-    for column in ("task", "source", "agent"):
+    report = Table(box=None, pad_edge=False)
+    for column in ("task", "agent"):
         report.add_column(column)
     for column in ("reward", "strict pass", "rows that differ", "seconds"):
         report.add_column(column, justify="right")
@@ -174,7 +193,6 @@ def run_agents(sources: dict[str, str]) -> tuple[Table, str]:
                 shown = record["run_id"]
             report.add_row(
                 part.task,
-                source,
                 script,
                 f"{results['reward']:.4f}",
                 "yes" if results["strict_pass"] else "no",
@@ -239,7 +257,7 @@ def main() -> int:
     report, shown = run_agents(sources)
     say("4  Report")
     console.print(report)
-    console.print(f"Done in {time.monotonic() - started:.0f} s. Everything is in {DEMO}")
+    console.print(f"\nDone in {time.monotonic() - started:.0f} s. Everything is in {DEMO}")
     return show(shown)
 
 
