@@ -68,19 +68,23 @@ def code_font(zoom: float) -> QFont:
 def apply_look(theme: Theme, zoom: float, scratch: Path) -> None:
     """Colours and sizes for the whole program.
 
-    `scratch` is where the one picture that a style sheet must load from a file is kept.
+    `scratch` is where the two pictures that a style sheet must load from files are kept.
     """
     application = cast("QApplication", QApplication.instance())
     icons.forget()
     application.setPalette(palette(theme))
     application.setFont(text_font(zoom))
-    arrow = scratch / f"arrow-{'dark' if theme.dark else 'light'}.png"
+    mode = "dark" if theme.dark else "light"
+    down, up = scratch / f"arrow-down-{mode}.png", scratch / f"arrow-up-{mode}.png"
     try:
         scratch.mkdir(parents=True, exist_ok=True)
-        icons.pixmap("chevron-down", theme.muted, 48).save(str(arrow))
+        icons.pixmap("chevron-down", theme.muted, 48).save(str(down))
+        icons.pixmap("chevron-up", theme.muted, 48).save(str(up))
     except OSError:  # no room: a combo box without its arrow is still a combo box
         logging.getLogger(__name__).warning("A picture of the style cannot be written")
-    application.setStyleSheet(style_sheet(theme, zoom, arrow=arrow.as_posix()))
+    application.setStyleSheet(
+        style_sheet(theme, zoom, arrow=down.as_posix(), arrow_up=up.as_posix())
+    )
 
 
 def window_icon() -> QIcon:

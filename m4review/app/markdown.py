@@ -56,6 +56,14 @@ def without_front_matter(markdown: str) -> str:
     return markdown[end + 4 :].lstrip("\n")
 
 
+def _sized(html: str) -> str:
+    """Headings as paragraphs of a class: Qt makes its own headings larger than a pane bears."""
+    for level in range(1, 7):
+        html = html.replace(f"<h{level}>", f'<p class="h{min(level, 3)}">')
+        html = html.replace(f"</h{level}>", "</p>")
+    return html
+
+
 class SafeBrowser(QTextBrowser):
     """Shows cleaned Markdown; loads nothing, opens nothing by itself."""
 
@@ -87,9 +95,9 @@ class SafeBrowser(QTextBrowser):
         at = self.verticalScrollBar().value()
         self.document().setDefaultStyleSheet(
             f"body {{ line-height: 140%; }}"
-            f"h1 {{ font-size: {px(20)}px; font-weight: 600; margin-top: {px(4)}px; }}"
-            f"h2 {{ font-size: {px(16)}px; font-weight: 600; margin-top: {px(16)}px; }}"
-            f"h3, h4, h5, h6 {{ font-size: {px(14)}px; font-weight: 600; margin-top: {px(12)}px; }}"
+            f".h1 {{ font-size: {px(20)}px; font-weight: 600; margin-top: {px(4)}px; }}"
+            f".h2 {{ font-size: {px(16)}px; font-weight: 600; margin-top: {px(16)}px; }}"
+            f".h3 {{ font-size: {px(14)}px; font-weight: 600; margin-top: {px(12)}px; }}"
             f"p, li {{ margin-bottom: {px(6)}px; }}"
             f"code, pre {{ font-family: 'JetBrains Mono'; font-size: {px(12)}px; }}"
             f"code {{ background-color: {theme.hover}; }}"
@@ -101,7 +109,7 @@ class SafeBrowser(QTextBrowser):
             f"blockquote {{ color: {theme.muted}; }}"
         )
         self.document().setDocumentMargin(px(10))
-        self.setHtml(safe_html(self._markdown))
+        self.setHtml(_sized(safe_html(self._markdown)))
         self.verticalScrollBar().setValue(at)
 
     def _clicked(self, url: QUrl) -> None:

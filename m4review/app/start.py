@@ -150,8 +150,13 @@ def _take_all(window: MainWindow, folder: Path, place: Place | None) -> None:
             )
 
 
-def settle(window: MainWindow, seconds: float = 60) -> None:
+def settle(window: MainWindow, seconds: float = 60, *, rest: float = 0.4) -> None:
     """Let the window work until no job is left and what it brought is painted.
+
+    Args:
+        window: the window.
+        seconds: at most so long.
+        rest: seconds of quiet at the end, for what is drawn a moment later.
 
     Raises:
         M4Error: it takes longer than `seconds`.
@@ -159,7 +164,7 @@ def settle(window: MainWindow, seconds: float = 60) -> None:
     runner = window.context.runner
     wait(lambda: not runner.live, seconds)
     wait(lambda: not runner.live, seconds)  # the outcome of one job may start the next
-    end = time.monotonic() + 0.4
+    end = time.monotonic() + rest
     wait(lambda: time.monotonic() > end, 5)
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from m4review.app.context import Context
+from m4review.app.records import RecordModel
 
 
 class ListTable(QTableView):
@@ -34,6 +41,11 @@ class ListTable(QTableView):
         self.doubleClicked.connect(self._opened)
         context.theme_changed.connect(self._resize)
         self._resize()
+
+    def setModel(self, model: QAbstractItemModel | None) -> None:
+        super().setModel(model)
+        if isinstance(model, RecordModel):  # figures at the far right would be hard to follow
+            self.horizontalHeader().setStretchLastSection(not model.columns[-1].numeric)
 
     def _opened(self, index: QModelIndex | QPersistentModelIndex) -> None:
         self.opened.emit(index.row())

@@ -236,6 +236,14 @@ QPushButton[kind="chip"]:disabled { color: $muted; background: transparent; }
 QComboBox { combobox-popup: 0; padding-right: ${p22}px; }
 QComboBox::drop-down { border: 0; width: ${p22}px; }
 QComboBox::down-arrow { image: url($arrow); width: ${p12}px; height: ${p12}px; }
+QSpinBox::up-button, QSpinBox::down-button {
+  subcontrol-origin: border; width: ${p22}px; border: 0; background: transparent;
+}
+QSpinBox::up-button { subcontrol-position: top right; }
+QSpinBox::down-button { subcontrol-position: bottom right; }
+QSpinBox::up-button:hover, QSpinBox::down-button:hover { background: $hover; }
+QSpinBox::up-arrow { image: url($arrow_up); width: ${p10}px; height: ${p10}px; }
+QSpinBox::down-arrow { image: url($arrow); width: ${p10}px; height: ${p10}px; }
 QComboBox QAbstractItemView {
   background: $surface; border: 1px solid $line; selection-background-color: $selection;
   selection-color: $text; padding: ${p2}px;
@@ -255,6 +263,7 @@ QAbstractItemView:focus { border: 2px solid $accent; }
 QAbstractScrollArea::corner { background: transparent; border: 0; }
 QTableView::item, QTreeView::item, QListView::item { padding: ${p3}px ${p6}px; }
 QTreeView::item { min-height: ${p22}px; }
+QTreeView::item:selected, QTreeView::branch:selected { background: $selection; color: $text; }
 QHeaderView { background: $raised; border: 0; }
 QHeaderView::section {
   background: $raised; color: $muted; border: 0; border-bottom: 1px solid $line;
@@ -309,13 +318,14 @@ _PIXELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 18, 22, 24, 28)
 _FONTS = (12, 15, 20, 24)
 
 
-def style_sheet(theme: Theme, zoom: float, *, arrow: str) -> str:
+def style_sheet(theme: Theme, zoom: float, *, arrow: str, arrow_up: str) -> str:
     """The application's style sheet.
 
     Args:
         theme: the colours.
         zoom: 1.0 is 100 %; every length and font size follows it.
-        arrow: file of the combo box's arrow, in the theme's colour.
+        arrow: file of an arrow down, in the theme's colour.
+        arrow_up: file of an arrow up.
     """
     values: dict[str, object] = {k: v for k, v in vars(theme).items() if isinstance(v, str)}
     values |= {f"p{n}": max(1, round(n * zoom)) for n in _PIXELS}
@@ -323,5 +333,5 @@ def style_sheet(theme: Theme, zoom: float, *, arrow: str) -> str:
     accent = QColor(theme.accent)
     values["accent_hover"] = (accent.lighter(112) if theme.dark else accent.darker(112)).name()
     values["handle"] = "#4b5966" if theme.dark else "#b5c0ca"
-    values["arrow"] = arrow
+    values["arrow"], values["arrow_up"] = arrow, arrow_up
     return _SHEET.substitute(values)

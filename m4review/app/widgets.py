@@ -55,7 +55,8 @@ class IconButton(QPushButton):
     """A push button whose icon follows the theme."""
 
     def __init__(self, context: Context, text: str, icon: str, *, main: bool) -> None:
-        super().__init__(text)
+        super().__init__(f" {text}" if icon else text)  # Qt sets icon and text too close
+        self.setAccessibleName(text)
         self._context, self._icon_name, self._main = context, icon, main
         self.setAutoDefault(False)
         if main:

@@ -7,7 +7,9 @@ indexes, scrolling to the top before a shrinking reset.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSignalBlocker, Qt, Signal
+from collections.abc import Callable
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal
 from PySide6.QtGui import QFont, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -35,8 +37,8 @@ FROZEN = ("row", "status", "key")
 class _Half(QTableView):
     """One of the two tables."""
 
-    left_over = Signal(int)
-    """The cursor wants to leave sideways: -1 to the left, 1 to the right."""
+    neighbour: Callable[[int], QModelIndex] | None = None
+    """Where the cursor goes when it leaves sideways (-1 to the left, 1 to the right)."""
 
     def __init__(self, model: DiffModel, theme: Theme, name: str) -> None:
         super().__init__()
@@ -87,8 +89,8 @@ class _Half(QTableView):
                 QAbstractItemView.CursorAction.MoveLeft: -1,
                 QAbstractItemView.CursorAction.MoveRight: 1,
             }.get(action)
-            if sideways is not None:
-                self.left_over.emit(sideways)
+            if sideways is not None and self.neighbour is not None:
+                return self.neighbour(sideways)
         return after
 
 
@@ -124,8 +126,8 @@ class DiffGrid(QFrame):
         self.values.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.keys.verticalScrollBar().valueChanged.connect(self.values.verticalScrollBar().setValue)
         self.values.verticalScrollBar().valueChanged.connect(self.keys.verticalScrollBar().setValue)
-        self.keys.left_over.connect(self._to_values)
-        self.values.left_over.connect(self._to_keys)
+        self.keys.neighbour = self._right_of_keys
+        self.values.neighbour = self._left_of_values
         self.keys.selectionModel().currentChanged.connect(self._current)
         self._layout_halves()
         self.setFocusProxy(self.keys)
@@ -177,7 +179,7 @@ class DiffGrid(QFrame):
                 case _:
                     times = column.scored is not None and column.scored.compared_as == "time"
                     numeric = column.numeric
-                    least = 25 if times else 13 if numeric else 18
+                    least = 25 if times else 13 if numeric else 22
                     width = em * max(least, len(column.title) // 2 + 7)
             self.set_width(at, width)
 
@@ -289,26 +291,27 @@ class DiffGrid(QFrame):
         shift = bool(QApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier)
         self.sort_asked.emit(self.model.columns[column].sort_field, shift)
 
-    def _to_values(self, direction: int) -> None:
-        if direction > 0:
-            self._hop(self.values, next(iter(self._visible(self.values)), None))
-
-    def _to_keys(self, direction: int) -> None:
+    def _right_of_keys(self, direction: int) -> QModelIndex:
         if direction < 0:
-            self._hop(self.keys, next(reversed(self._visible(self.keys)), None))
+            return self.keys.currentIndex()
+        return self._hop(self.keys, self.values, next(iter(self._visible(self.values)), None))
+
+    def _left_of_values(self, direction: int) -> QModelIndex:
+        if direction > 0:
+            return self.values.currentIndex()
+        return self._hop(self.values, self.keys, next(reversed(self._visible(self.keys)), None))
 
     def _visible(self, half: _Half) -> list[int]:
         return [at for at in range(len(self.model.columns)) if not half.isColumnHidden(at)]
 
-    def _hop(self, half: _Half, column: int | None) -> None:
-        row = self.current
-        if column is None or row < 0:
-            return
+    def _hop(self, start: _Half, half: _Half, column: int | None) -> QModelIndex:
+        """Hand the keyboard to the other half; returns the cell that becomes the current one."""
+        if column is None:
+            return start.currentIndex()
+        index = self.model.index(start.currentIndex().row(), column)
         half.setFocus(Qt.FocusReason.OtherFocusReason)
-        # The half that is left still sets its own idea of the current cell afterwards.
-        index = self.model.index(row, column)
-        with QSignalBlocker(self):
-            half.setCurrentIndex(index)
+        half.scrollTo(index)
+        return index
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.ignore()

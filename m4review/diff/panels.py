@@ -98,6 +98,7 @@ class RowPanel(QWidget):
         words.setStyleSheet(f"color: {getattr(self._context.theme, _ROW_TONES[detail.status])}")
         self._body.addWidget(words)
         keys = QGridLayout()
+        keys.setColumnMinimumWidth(0, self._context.px(76))
         keys.setColumnStretch(1, 1)
         for at, (name, value) in enumerate(detail.keys):
             keys.addWidget(label(name, "muted"), at, 0)
@@ -115,6 +116,7 @@ class RowPanel(QWidget):
         frame.setProperty("card", True)
         grid = QGridLayout(frame)
         grid.setColumnStretch(1, 1)
+        grid.setColumnMinimumWidth(0, self._context.px(76))
         grid.setVerticalSpacing(self._context.px(3))
         colour = getattr(self._context.theme, _TONES[cell.status])
         name = label(cell.name)

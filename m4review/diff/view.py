@@ -22,7 +22,8 @@ from m4review.app.context import Context, Screen
 from m4review.app.links import Place
 from m4review.app.widgets import EmptyState, ErrorPanel, button, label, page_layout
 from m4review.diff.filterbar import FilterBar
-from m4review.diff.grid import DiffGrid
+from m4review.diff.grid import WAIT, DiffGrid
+from m4review.diff.layout import KeyStatus
 from m4review.diff.loader import BlockLoader
 from m4review.diff.panels import ColumnPanel, RowPanel
 from m4review.diff.query import Pair
@@ -288,8 +289,24 @@ class DiffScreen(Screen):
     def _go_to(self, position: int) -> None:
         if self.grid is not None:
             self.note.setText("")
-            self.grid.go_to(position, self.model.query.column)
+            self.grid.go_to(position, self._column_to_show(position))
             self._current_changed(position)
+
+    def _column_to_show(self, position: int) -> int | None:
+        """The scored column to stand on: the chosen one, else the row's first mismatch."""
+        grid = self.grid
+        if grid is None or self.model.query.column is not None:
+            return self.model.query.column
+        grid.model.ensure(position, position, wait=WAIT)
+        record = grid.model.record(position)
+        if record is None or KeyStatus(record[1]) is not KeyStatus.MATCHED or not record[2]:
+            return None
+        bits = int(record[2])
+        if grid.current_column >= 0:
+            here = grid.model.columns[grid.current_column].scored
+            if here is not None and bits >> here.index & 1:
+                return here.index
+        return (bits & -bits).bit_length() - 1
 
     def _current_changed(self, position: int) -> None:
         if position >= 0:

@@ -150,6 +150,7 @@ class LauncherScreen(Screen):
         self.minutes = QSpinBox()
         self.minutes.setRange(1, 24 * 60)
         self.minutes.setSuffix(" min")
+        self.minutes.lineEdit().setTextMargins(context.px(6), 0, 0, 0)
         self.minutes.setAccessibleName("Time limit of the agent in minutes")
         self._checks = QGridLayout()
         self.start_button = button(

@@ -340,7 +340,7 @@ class LauncherViewModel(QObject):
         self._flush()
         self._timer.stop()
         self.running_changed.emit(False)
-        self.checks_changed.emit()
+        self.reload()  # the reference may have been built
 
     def _done(self, record: RunRecord) -> None:
         self._end()

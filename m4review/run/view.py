@@ -62,6 +62,7 @@ class RunScreen(Screen):
         self.task_button = button(context, "Task", self._task, icon="file-text")
         self.reveal_button = button(context, "Folder", self._reveal, icon="folder-open")
         self.delete_button = button(context, "Delete…", self._delete, icon="trash-2")
+        self._fresh = True
         self._head = QHBoxLayout()
         self.tabs = QTabWidget()
         self._figures = QWidget()
@@ -122,6 +123,7 @@ class RunScreen(Screen):
             self.log.clear()
             self.tree.clear()
             self._buttons(None)
+            self._fresh = True
         self.model.show(place.name)
 
     def bind(self, actions: Actions) -> None:
@@ -213,6 +215,9 @@ class RunScreen(Screen):
             self.log.setPlainText(text)
         self._fill_tree(page)
         self.title_changed.emit()
+        if self._fresh and self.isVisible() and self.diff_button.isEnabled():
+            self.diff_button.setFocus()
+        self._fresh = False
         if run.live and self.isVisible():
             self._again.start()
 

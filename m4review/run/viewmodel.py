@@ -113,12 +113,11 @@ class RunPage:
 
 
 def _compared(raw: Any) -> dict[str, str]:
-    """What each column was compared as, wherever the record keeps it."""
-    for holder in ("test_results", "figures", "score"):
-        part = raw.get(holder)
-        if isinstance(part, dict) and isinstance(part.get("compared_as"), dict):
-            return {str(k): str(v) for k, v in part["compared_as"].items()}
-    return {}
+    """What each column was compared as: one of the judge's own figures in the record."""
+    found: Any = raw
+    for part in ("test_results", "figures", "compared_as"):
+        found = found.get(part) if isinstance(found, dict) else None
+    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
 
 
 def load_page(workbench: Workbench, run_id: str) -> RunPage:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QSplitter,
     QTabWidget,
@@ -50,8 +49,8 @@ class TaskScreen(Screen):
         self.runs_model = runs_model(lambda: context.theme, with_task=False)
         self.runs.setModel(self.runs_model)
         self.runs.opened.connect(self._open_run)
-        self.no_runs = QLabel("No run of this task yet. Run… starts one.")
-        self.no_runs.setProperty("role", "muted")
+        self.no_runs = label("No run of this task yet. Run… starts one.", "muted")
+        self.no_runs.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._build()
         self.model.changed.connect(self._fill)
         self.model.runs_changed.connect(self._fill_runs)
@@ -80,6 +79,7 @@ class TaskScreen(Screen):
         rows.addWidget(label("Runs", "heading"))
         rows.addWidget(self.no_runs)
         rows.addWidget(self.runs, 1)
+        rows.addStretch(0)
         halves = QSplitter(Qt.Orientation.Vertical)
         halves.setChildrenCollapsible(False)
         halves.addWidget(texts)

@@ -25,7 +25,7 @@ from m4review.worklist.viewmodel import WorkItem, WorklistViewModel
 
 _TITLES = (
     "Task", "Mode", "Difficulty", "Source", "Reference", "Last run", "State", "Reward",
-    "Strict pass",
+    "Strict pass", "What it is about",
 )  # fmt: skip
 _REWARD = 7
 
@@ -51,7 +51,9 @@ class WorklistScreen(Screen):
         self.tree.setAllColumnsShowFocus(True)
         self.tree.setRootIsDecorated(True)
         self.tree.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.tree.headerItem().setTextAlignment(_REWARD, Qt.AlignmentFlag.AlignRight)
+        self.tree.headerItem().setTextAlignment(
+            _REWARD, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        )
         header = self.tree.header()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(True)
@@ -168,6 +170,7 @@ class WorklistScreen(Screen):
                 state_words(run) if run else "not run yet",
                 reward_words(run.reward) if run else "–",
                 strict_words(run.strict_pass) if run else "–",
+                task.description,
             ],
         )
         row.setData(0, Qt.ItemDataRole.UserRole, task.name)
@@ -178,6 +181,7 @@ class WorklistScreen(Screen):
         row.setForeground(4, QColor(getattr(theme, tone)))
         if reference is not None and reference.why:
             row.setToolTip(4, reference.why)
+        row.setForeground(9, QColor(theme.muted))
         strict = strict_tone(run.strict_pass) if run else ""
         row.setForeground(8, QColor(getattr(theme, strict or "muted")))
         if run is None:

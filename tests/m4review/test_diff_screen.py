@@ -1,0 +1,293 @@
+"""The diff screen in the real window, driven with keys and clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from app_window import settle, show_diff, until
+from diff_factory import Made, make_diff
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QTableWidget
+
+from m4review.app.window import MainWindow
+from m4review.diff.query import Kind
+from m4review.diff.view import DiffScreen
+
+pytestmark = pytest.mark.gui
+ROWS = 3_000
+Key = Qt.Key
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return make_diff(tmp_path_factory.mktemp("screen") / "diff.duckdb", ROWS)
+
+
+@pytest.fixture
+def window(open_window: Callable[..., MainWindow]) -> MainWindow:
+    return open_window()
+
+
+@pytest.fixture
+def screen(window: MainWindow, made: Made) -> DiffScreen:
+    return show_diff(window, made.path)
+
+
+def row(screen: DiffScreen) -> int:
+    """The file's row that is the current one."""
+    assert screen.grid is not None
+    assert screen.model.view is not None
+    return screen.model.view.row_at(screen.grid.current)
+
+
+def test_opens_on_the_first_mismatch(screen: DiffScreen, made: Made) -> None:
+    assert row(screen) == made.mismatching[0]
+    assert screen.status.text() == (
+        f"row {made.mismatching[0] + 1:,} of {ROWS:,} · "
+        f"{len(made.mismatching):,} rows with a mismatch"
+    )
+
+
+def test_keys_walk_the_mismatches(window: MainWindow, screen: DiffScreen, made: Made) -> None:
+    for expected in made.mismatching[1:8]:
+        QTest.keyClick(window, Key.Key_F8)
+        assert row(screen) == expected
+    QTest.keyClick(screen.grid, "p")
+    assert row(screen) == made.mismatching[6]
+    QTest.keyClick(window, Key.Key_F8, Qt.KeyboardModifier.ShiftModifier)
+    assert row(screen) == made.mismatching[5]
+
+
+def test_the_end_of_the_walk_is_told(window: MainWindow, screen: DiffScreen, made: Made) -> None:
+    screen.model.go_to_row(made.mismatching[-1])
+    QTest.keyClick(window, Key.Key_F8)
+    assert "No further mismatch" in screen.note.text()
+    assert row(screen) == made.mismatching[-1]
+
+
+def test_only_mismatches_and_undo(window: MainWindow, screen: DiffScreen, made: Made) -> None:
+    stay = row(screen)
+    QTest.keyClick(window, Key.Key_M, Qt.KeyboardModifier.ControlModifier)
+    settle(window)
+    assert screen.grid is not None
+    assert screen.grid.model.rowCount() == len(made.mismatching)
+    assert screen.filters.only.isChecked()
+    assert row(screen) == stay
+    QTest.keyClick(window, Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    settle(window)
+    assert screen.grid.model.rowCount() == ROWS
+    assert not screen.filters.only.isChecked()
+    assert row(screen) == stay
+
+
+def test_kinds_columns_and_text_filter(window: MainWindow, screen: DiffScreen) -> None:
+    assert screen.grid is not None
+    layout = screen.model.layout
+    QTest.mouseClick(screen.filters.chips[Kind.MISSING], Qt.MouseButton.LeftButton)
+    settle(window)
+    missing = screen.grid.model.rowCount()
+    assert screen.filters.chips[Kind.MISSING].text().split()[1] == f"{missing:,}"
+    QTest.mouseClick(screen.filters.chips[Kind.DUPLICATE], Qt.MouseButton.LeftButton)
+    settle(window)
+    assert screen.grid.model.rowCount() > missing
+    QTest.keyClick(window, Key.Key_Backspace, Qt.KeyboardModifier.ControlModifier)
+    settle(window)
+    screen.filters.only.click()
+    screen.filters.column.setCurrentText("score")
+    settle(window)
+    assert screen.grid.model.rowCount() == layout.mismatches_of(1)
+    QTest.keyClick(window, Key.Key_Backspace, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(screen.filters.text, "stay_id=30000007")
+    QTest.keyClick(screen.filters.text, Key.Key_Return)
+    settle(window)
+    assert screen.grid.model.rowCount() == 3
+
+
+def test_no_row_passes(window: MainWindow, screen: DiffScreen) -> None:
+    screen.filters.text.setText("nothing like this")
+    QTest.keyClick(screen.filters.text, Key.Key_Return)
+    settle(window)
+    assert screen.grid is not None
+    assert screen.grid.model.rowCount() == 0
+    assert "No row passes" in screen.status.text()
+    QTest.keyClick(window, Key.Key_F8)
+    screen.filters.clear.click()
+    settle(window)
+    assert screen.grid.model.rowCount() == ROWS
+
+
+def test_a_header_sorts_both_ways_and_not(window: MainWindow, screen: DiffScreen) -> None:
+    grid = screen.grid
+    assert grid is not None
+    column = next(i for i, c in enumerate(grid.model.columns) if c.sort_field == "a1")
+    header = grid.values.pair_header
+    x = header.sectionViewportPosition(column) + 20
+    for first in (0, 25):
+        QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(x, 40))
+        settle(window)
+        grid.model.ensure(0, 0, wait=5)
+        record = grid.model.record(0)
+        assert record is not None
+        assert record[grid.model.columns[column].at] == first
+    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(x, 40))
+    settle(window)
+    assert screen.model.query.sort == ()
+
+
+def test_cursor_goes_from_the_keys_to_the_values_and_back(screen: DiffScreen) -> None:
+    grid = screen.grid
+    assert grid is not None
+    grid.keys.setFocus()
+    here = grid.current
+    grid.keys.setCurrentIndex(grid.model.index(here, 3))
+    QTest.keyClick(grid.keys, Key.Key_Right)
+    assert (grid.current, grid.current_column) == (here, 4)
+    QTest.keyClick(grid.values, Key.Key_Left)
+    assert (grid.current, grid.current_column) == (here, 3)
+    QTest.keyClick(grid.keys, Key.Key_Down)
+    assert (grid.current, grid.current_column) == (here + 1, 3)
+
+
+def test_both_halves_stay_at_the_same_row_also_at_the_end(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    grid = screen.grid
+    assert grid is not None
+    for position in (0, 777, ROWS - 1):
+        screen.model.go_to_row(position)
+        settle(window)
+        assert grid.keys.rowAt(0) == grid.values.rowAt(0)
+        assert grid.keys.viewport().height() == grid.values.viewport().height()
+
+
+def test_copy_with_and_without_names(window: MainWindow, screen: DiffScreen) -> None:
+    grid = screen.grid
+    assert grid is not None
+    grid.keys.setCurrentIndex(grid.model.index(10, 2))
+    block = QItemSelection(grid.model.index(10, 2), grid.model.index(11, 5))
+    grid.keys.selectionModel().select(block, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+    QTest.keyClick(window, Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    settle(window)
+    assert QGuiApplication.clipboard().text().splitlines()[0].split("\t")[:2] == ["30000003", "2"]
+    shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window, Key.Key_C, shift)
+    settle(window)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert lines[0].split("\t") == [
+        "stay_id", "episode", "heart_rate (reference)", "heart_rate (agent)",
+    ]  # fmt: skip
+    assert len(lines) == 3
+    assert "8 cells copied" in screen.note.text()
+
+
+def test_go_to_a_key_or_a_row(open_window: Callable[..., MainWindow], made: Made) -> None:
+    window = open_window(None, "30000200 2", "#12", "#99999999", "77", None)
+    screen = show_diff(window, made.path)
+    for expected in (601, 11):
+        QTest.keyClick(window, Key.Key_G, Qt.KeyboardModifier.ControlModifier)
+        settle(window)
+        assert row(screen) == expected
+    QTest.keyClick(window, Key.Key_G, Qt.KeyboardModifier.ControlModifier)
+    assert "There is no row 99,999,999" in screen.note.text()
+    QTest.keyClick(window, Key.Key_G, Qt.KeyboardModifier.ControlModifier)
+    until(window, lambda: "No row has this key" in screen.note.text())
+
+
+def test_opens_at_the_row_of_an_address(window: MainWindow, made: Made) -> None:
+    screen = show_diff(window, made.path, row=2_345)
+    assert row(screen) == 2_345
+    place = screen.place()
+    assert place is not None
+    assert place.row == 2_345
+
+
+def test_row_panel_says_everything_in_words(window: MainWindow, screen: DiffScreen) -> None:
+    screen.model.go_to_row(3)  # a different heart rate
+    settle(window)
+    words = [label.text() for label in screen.row_panel.findChildren(QLabel)]
+    assert "Row 4" in words
+    assert "≠ different" in words
+    assert "+7" in words
+    screen.model.go_to_row(5)  # missing
+    settle(window)
+    words = [label.text() for label in screen.row_panel.findChildren(QLabel)]
+    assert "− missing: only in the reference" in words
+
+
+def test_a_pair_of_values_filters(window: MainWindow, screen: DiffScreen) -> None:
+    screen.panels.setCurrentWidget(screen.column_panel)
+    screen.column_panel.choice.setCurrentIndex(3)
+    until(window, lambda: screen.column_panel.pairs is not None)
+    table = screen.column_panel.pairs
+    assert isinstance(table, QTableWidget)
+    count = int(table.item(0, 2).text().replace(",", ""))
+    table.cellActivated.emit(0, 0)
+    settle(window)
+    assert screen.grid is not None
+    assert screen.grid.model.rowCount() == count
+    assert screen.filters.pair.isVisible()
+    screen.filters.pair.click()
+    settle(window)
+    assert screen.grid.model.rowCount() == ROWS
+
+
+def test_only_columns_with_mismatches(window: MainWindow, tmp_path: Path) -> None:
+    path = make_diff(tmp_path / "d.duckdb", 30).path  # so few rows that some columns are right
+    with duckdb.connect(str(path)) as con:
+        con.execute("UPDATE diff_counts SET status = 0 WHERE role = 'scored' AND position = 2")
+    screen = show_diff(window, path)
+    grid = screen.grid
+    assert grid is not None
+    all_shown = len(grid.shown_columns)
+    QTest.keyClick(window, Key.Key_B, Qt.KeyboardModifier.ControlModifier)
+    assert len(grid.shown_columns) == all_shown - 2
+    QTest.keyClick(window, Key.Key_B, Qt.KeyboardModifier.ControlModifier)
+    assert len(grid.shown_columns) == all_shown
+
+
+def test_widths_are_remembered(open_window: Callable[..., MainWindow], made: Made) -> None:
+    window = open_window()
+    screen = show_diff(window, made.path)
+    assert screen.grid is not None
+    screen.grid.set_width(4, 177)
+    window.close()
+    again = show_diff(open_window(), made.path)
+    assert again.grid is not None
+    assert again.grid.width_of(4) == 177
+
+
+def test_theme_and_size_change_while_it_is_open(window: MainWindow, screen: DiffScreen) -> None:
+    before = window.grab().toImage()
+    window.set_theme("dark")
+    window.set_zoom(150)
+    settle(window)
+    after = window.grab().toImage()
+    assert before.pixelColor(300, 300).lightness() > 128 > after.pixelColor(2, 400).lightness()
+    assert screen.grid is not None
+    assert screen.grid.keys.verticalHeader().defaultSectionSize() > 30
+
+
+def test_a_broken_file_is_told_with_what_to_do(window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "diff.duckdb"
+    path.write_bytes(b"no database at all" * 999)
+    screen = show_diff(window, path)
+    assert screen.errors.isVisible()
+    error = screen.errors.error
+    assert error is not None
+    assert error.todo
+    good = show_diff(window, make_diff(tmp_path / "good.duckdb", 100).path)
+    assert good.grid is not None
+
+
+def test_whole_table_selected_is_no_trap(window: MainWindow, screen: DiffScreen) -> None:
+    grid = screen.grid
+    assert grid is not None
+    grid.keys.selectAll()
+    QTest.keyClick(window, Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    settle(window)
+    assert len(QGuiApplication.clipboard().text().splitlines()) == ROWS
