@@ -90,12 +90,11 @@ def _each(rng: np.random.Generator, cohort: Cohort, mean: float, spread: float) 
 
 
 def _wander(rng: np.random.Generator, course: Course, memory: float) -> Array:
-    return slow(rng, *course.valid.shape, memory)
+    rows, length = course.valid.shape
+    return slow(rng, rows, length, memory)
 
 
-def _temperature(
-    rng: np.random.Generator, cohort: Cohort, course: Course, ease: Array
-) -> Array:
+def _temperature(rng: np.random.Generator, cohort: Cohort, course: Course, ease: Array) -> Array:
     """Fever with infection, warming after cold."""
     fever = 1.15 * course.organ["infection"] * (0.55 + 0.45 * course.noise)
     start = cohort.shift("temperature")[:, None] * ease
@@ -158,12 +157,11 @@ def _saturation(
     chronic = cohort.named("chronic lung disease")[:, None]
     value = 97.6 - 0.09 * need - 4 * chronic - 1.3 * np.clip(lung, 0, 1)
     value = value + 0.9 * course.noise + 0.9 * _wander(rng, course, 0.5)
-    return np.where(support.kind == NIV, np.minimum(value, 99), value)
+    total: Array = np.where(support.kind == NIV, np.minimum(value, 99), value)
+    return total
 
 
-def _glucose(
-    rng: np.random.Generator, cohort: Cohort, course: Course, diabetic: Array
-) -> Array:
+def _glucose(rng: np.random.Generator, cohort: Cohort, course: Course, diabetic: Array) -> Array:
     """Higher in diabetes and stress, lower when the liver fails."""
     start = cohort.shift("glucose")[:, None] * np.exp(-np.arange(course.valid.shape[1]) / 14)
     usual = np.where(diabetic, 152, 118)[:, None] + 38 * course.organ["shock"]

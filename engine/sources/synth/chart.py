@@ -80,6 +80,8 @@ class Chart:
 
     def write(self, writer: TableWriter) -> None:
         """Sort all events and append them to `chartevents`."""
+        if not self._parts["stay"]:
+            return
         parts = {name: np.concatenate(blocks) for name, blocks in self._parts.items()}
         order = np.lexsort((parts["item"], parts["time"], parts["stay"]))
         order = order[~self.cohort.blank[parts["stay"][order]]]

@@ -135,13 +135,23 @@ def add_vasoactives(world: World, out: Rows) -> None:
     pump &= rng.random(stays) < np.where(cohort.named("cardiogenic shock"), 0.7, 0.12)
     half = rng.random(stays) < 0.55
     failing = world.course.organ["shock"] > 0.25
-    dose = np.round(rng.uniform(2, 12, (stays, 1)) * 2) / 2
+    strength: Array = np.round(rng.uniform(2, 12, (stays, 1)) * 2) / 2
     _infuse(
-        world, rng, out, DOBUTAMINE, np.where((pump & half)[:, None] & failing, dose, 0), every=10
+        world,
+        rng,
+        out,
+        DOBUTAMINE,
+        np.where((pump & half)[:, None] & failing, strength, 0),
+        every=10,
     )
-    dose = rng.choice([0.125, 0.25, 0.375, 0.5], (stays, 1))
+    strength = rng.choice([0.125, 0.25, 0.375, 0.5], (stays, 1))
     _infuse(
-        world, rng, out, MILRINONE, np.where((pump & ~half)[:, None] & failing, dose, 0), every=12
+        world,
+        rng,
+        out,
+        MILRINONE,
+        np.where((pump & ~half)[:, None] & failing, strength, 0),
+        every=12,
     )
     _boluses(world, rng, out)
 

@@ -6,7 +6,7 @@ from importlib import resources
 
 import numpy as np
 
-from engine.sources.synth.seeds import Array, choose
+from engine.sources.synth.seeds import NOTHING, Array, choose
 from engine.sources.synth.ventilation import NIV
 from engine.sources.synth.world import World
 from engine.sources.synth.writer import NO_TIME, TableWriter
@@ -235,9 +235,7 @@ def _airway(rng: np.random.Generator, world: World, unit_stay: Array, writer: Ta
             "currenthistoryseqnum": np.ones(len(stay), dtype=np.int64),
             "airwaytype": oral,
             "airwaysize": size,
-            "airwayposition": np.where(
-                rng.random(len(stay)) < 0.5, np.array(None, dtype=object), place
-            ),
+            "airwayposition": np.where(rng.random(len(stay)) < 0.5, NOTHING, place),
             "cuffpressure": np.where(
                 rng.random(len(stay)) < 0.6, np.nan, np.round(rng.normal(25, 3, len(stay)))
             ),

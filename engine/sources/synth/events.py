@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.sources.synth.cohort import Cohort
 from engine.sources.synth.rows import Rows
-from engine.sources.synth.seeds import Array, Streams
+from engine.sources.synth.seeds import NOTHING, Array, Streams
 from engine.sources.synth.writer import NO_TIME, TableWriter
 
 _CATEGORIES = ("08-Antibiotics (IV)", "01-Drips", "03-IV Fluid Bolus")
@@ -44,6 +44,7 @@ def write_inputs(streams: Streams, cohort: Cohort, rows: Rows, writer: TableWrit
     row = {name: part[order] for name, part in raw.items()}
     stay = row["stay"]
     weight = np.where(np.isnan(row["weight"]), cohort.weight[stay], row["weight"])
+    weight = np.where(np.isinf(weight), np.nan, weight)
     category = np.array(_CATEGORIES, dtype=object)[np.maximum(row["category"], 0)]
     has_rate = ~np.isnan(row["rate"])
     writer.write(
@@ -120,7 +121,7 @@ def write_procedures(streams: Streams, cohort: Cohort, rows: Rows, writer: Table
             "value": row["value"],
             "valueuom": np.full(len(stay), "min", dtype=object),
             "location": row["location"],
-            "locationcategory": np.where(named, "Invasive Venous", None),
+            "locationcategory": np.where(named, "Invasive Venous", NOTHING),
             "orderid": order_id,
             "linkorderid": order_id,
             "ordercategoryname": np.full(len(stay), "Invasive Lines", dtype=object),

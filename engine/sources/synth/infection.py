@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.sources.synth.cohort import DAY, HOUR
 from engine.sources.synth.rows import Rows
-from engine.sources.synth.seeds import Array, choose
+from engine.sources.synth.seeds import NOTHING, Array, choose
 from engine.sources.synth.world import World
 from engine.sources.synth.writer import NO_TIME
 
@@ -136,7 +136,7 @@ def _add_cultures(
     name = np.array([name for _, name, _ in ORGANISMS], dtype=object)[organism]
     denied = ~grows & (rng.random(count) < 0.02)
     item = np.where(grows, item, np.where(denied, CANCELLED[0], NO_TIME))
-    name = np.where(grows, name, np.where(denied, CANCELLED[1], None))
+    name = np.where(grows, name, np.where(denied, CANCELLED[1], NOTHING))
     dated = rng.random(count) < 0.07
     specimen = np.arange(count)
     common = {

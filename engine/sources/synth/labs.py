@@ -16,7 +16,7 @@ from engine.sources.synth.cohort import DAY, HOUR
 from engine.sources.synth.dictionaries import lab_ranges, lab_units
 from engine.sources.synth.renal import Kidneys
 from engine.sources.synth.rows import Rows
-from engine.sources.synth.seeds import Array
+from engine.sources.synth.seeds import NOTHING, Array
 from engine.sources.synth.ventilation import TUBE
 from engine.sources.synth.world import Points, World
 from engine.sources.synth.writer import NO_TIME, TableWriter
@@ -70,6 +70,8 @@ class Labs:
     def write(self, writer: TableWriter) -> None:
         """Append all rows to `labevents`, sorted by patient, time, specimen and item."""
         columns = self.rows.columns()
+        if not self.rows.count:
+            return
         subject = self.world.cohort.subject_id[columns["patient"]]
         order = np.lexsort((columns["item"], columns["specimen"], columns["time"], subject))
         nobody = np.zeros(len(self.world.cohort.subject_id), dtype=bool)
@@ -97,12 +99,12 @@ class Labs:
                 "itemid": item,
                 "charttime": time,
                 "storetime": time + self.rng.integers(8, 160, len(order)) * 60,
-                "value": np.where(plain, values, np.where(text == "", None, text)),
+                "value": np.where(plain, values, np.where(text == "", NOTHING, text)),
                 "valuenum": number,
                 "valueuom": lab_units(item),
                 "ref_range_lower": low,
                 "ref_range_upper": high,
-                "flag": np.where(off, "abnormal", None),
+                "flag": np.where(off, "abnormal", NOTHING),
                 "priority": np.where(self.rng.random(len(order)) < 0.55, "STAT", "ROUTINE"),
             },
         )

@@ -9,7 +9,7 @@ import numpy as np
 from engine.sources.synth.cohort import HOUR
 from engine.sources.synth.renal import Kidneys
 from engine.sources.synth.rows import Rows
-from engine.sources.synth.seeds import Array, choose
+from engine.sources.synth.seeds import NOTHING, Array, choose
 from engine.sources.synth.world import World
 
 PROCEDURE_ROWS: Final = {
@@ -41,7 +41,7 @@ def add_lines(world: World, kidneys: Kidneys, out: Rows) -> None:
         stop = np.minimum(stop, np.maximum(cohort.outtime[stay], start + 60)) // 60 * 60
         start = start // 60 * 60
         site = choose(rng, sites, weights, len(stay))
-        site = np.where(rng.random(len(stay)) < 0.08, None, site)
+        site = np.where(rng.random(len(stay)) < 0.08, NOTHING, site)
         out.add(
             stay=stay, item=item, start=start, stop=stop, value=(stop - start) / 60.0, location=site
         )

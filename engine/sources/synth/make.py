@@ -8,6 +8,7 @@ from engine.base.errors import UsageError
 from engine.base.jobs import Job
 from engine.sources.schema import Kind
 from engine.sources.synth.airway import chart_support
+from engine.sources.synth.awkward import add_awkward
 from engine.sources.synth.chart import Chart
 from engine.sources.synth.cohort import CHUNK
 from engine.sources.synth.comorbidity import write_diagnoses
@@ -31,6 +32,7 @@ from engine.sources.synth.labs import Labs, add_labs
 from engine.sources.synth.lines import PROCEDURE_ROWS, add_lines
 from engine.sources.synth.neuro import chart_consciousness
 from engine.sources.synth.people import write_people
+from engine.sources.synth.picks import Tables
 from engine.sources.synth.renal import add_replacement, add_urine, chart_replacement, make_kidneys
 from engine.sources.synth.rows import Rows
 from engine.sources.synth.seeds import Streams
@@ -106,6 +108,7 @@ def _mimic_chunk(streams: Streams, stays: int, writer: TableWriter) -> None:
     add_lines(world, kidneys, procedures)
     add_infections(world, cultures, orders)
     add_other_orders(world, orders)
+    add_awkward(world, Tables(chart, labs, inputs, outputs, procedures, cultures, orders))
     write_people(streams, cohort, writer)
     write_diagnoses(streams, cohort, writer)
     chart.write(writer)

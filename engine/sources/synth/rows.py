@@ -37,16 +37,18 @@ class Rows:
             return
         for name, null in self._null.items():
             value = columns.get(name, null)
-            if isinstance(value, np.ndarray):
-                part = value
-            else:
-                kind = object if null is None else type(null) if null != NO_TIME else np.int64
-                part = np.full(length, value, dtype=kind)
-            if null is None and part.dtype != object:
-                part = part.astype(object)
-            self._parts[name].append(part)
+            kind = self._kind(null)
+            part = value if isinstance(value, np.ndarray) else np.full(length, value, dtype=kind)
+            self._parts[name].append(part.astype(kind, copy=False))
         self.count += length
+
+    @staticmethod
+    def _kind(null: object) -> type:
+        return object if null is None else float if isinstance(null, float) else np.int64
 
     def columns(self) -> dict[str, Array]:
         """All rows by column, in the order added."""
-        return {name: np.concatenate(parts) for name, parts in self._parts.items() if parts}
+        return {
+            name: np.concatenate([np.empty(0, dtype=self._kind(null)), *self._parts[name]])
+            for name, null in self._null.items()
+        }

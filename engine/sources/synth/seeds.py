@@ -14,6 +14,10 @@ Array = NDArray[Any]
 """Any numpy array; shapes and units are told where one is declared."""
 
 
+NOTHING: Array = np.array(None, dtype=object)
+"""A null text for `numpy.where`."""
+
+
 @dataclass(frozen=True)
 class Streams:
     """The random streams of one chunk of stays of one source."""
