@@ -124,6 +124,9 @@ def drive(root: Path, script: Path, stop_at: str) -> None:
             sys.stdout.flush()
             if event.text == stop_at:
                 sys.stdin.read()
+        else:
+            sys.stdout.write(f"log {event.run_id}\n")
+            sys.stdout.flush()
 
     bench = Bench(root)
     bench.run(bench.assign(script), on_event=tell)
