@@ -202,42 +202,53 @@ def fill(
             con.execute(f"CREATE TABLE {DERIVED}.{part.name} AS {part.sql}")
 
 
+@functools.cache
+def _connection(threads: int) -> duckdb.DuckDBPyConnection:
+    """One in-memory database per process: opening one costs more than most cases."""
+    con = duckdb.connect(config={"threads": threads})
+    con.execute("SET TimeZone = 'UTC'")
+    return con
+
+
+def _empty(con: duckdb.DuckDBPyConnection) -> None:
+    schemas = con.execute(
+        "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() "
+        "AND NOT internal AND schema_name <> 'main'"
+    ).fetchall()
+    for (name,) in schemas:
+        con.execute(f"DROP SCHEMA {quote(name)} CASCADE")
+
+
 def run_query(
     query: Query, inputs: dict[str, list[Row]], *, seed: int | None = None, threads: int = 1
 ) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
     """Columns with types, and the rows that `query` gives on `inputs`."""
-    con = duckdb.connect(config={"threads": threads})
-    try:
-        con.execute("SET TimeZone = 'UTC'")
-        fill(con, query, inputs, seed=seed)
-        result = con.execute(query.sql)
-        types = {str(item[0]): str(item[1]) for item in result.description or ()}
-        return types, result.fetchall()
-    finally:
-        con.close()
+    con = _connection(threads)
+    _empty(con)
+    fill(con, query, inputs, seed=seed)
+    result = con.execute(query.sql)
+    types = {str(item[0]): str(item[1]) for item in result.description or ()}
+    return types, result.fetchall()
 
 
 def check_case(query: Query, case: Case, *, seed: int | None = None, threads: int = 1) -> None:
     """Fail unless `query` gives exactly the expected rows, in whatever order."""
-    con = duckdb.connect(config={"threads": threads})
-    try:
-        con.execute("SET TimeZone = 'UTC'")
-        fill(con, query, case.inputs, seed=seed)
-        types = {str(r[0]): str(r[1]) for r in con.execute(f"DESCRIBE {query.sql}").fetchall()}
-        unknown = set(case.expected_columns) - set(types)
-        assert not unknown, f"{query.name} has no columns {unknown}"
-        listed = ", ".join(quote(name) for name in case.expected_columns)
-        got = con.execute(f"SELECT {listed} FROM ({query.sql})").fetchall()
-        marks = ", ".join(f"CAST(? AS {types[name]})" for name in case.expected_columns)
-        wanted = [
-            con.execute(
-                f"SELECT {marks}",
-                [_value(row[name], types[name]) for name in case.expected_columns],
-            ).fetchone()
-            for row in case.expected
-        ]
-    finally:
-        con.close()
+    con = _connection(threads)
+    _empty(con)
+    fill(con, query, case.inputs, seed=seed)
+    types = {str(r[0]): str(r[1]) for r in con.execute(f"DESCRIBE {query.sql}").fetchall()}
+    unknown = set(case.expected_columns) - set(types)
+    assert not unknown, f"{query.name} has no columns {unknown}"
+    listed = ", ".join(quote(name) for name in case.expected_columns)
+    got = con.execute(f"SELECT {listed} FROM ({query.sql})").fetchall()
+    marks = ", ".join(f"CAST(? AS {types[name]})" for name in case.expected_columns)
+    wanted = [
+        con.execute(
+            f"SELECT {marks}",
+            [_value(row[name], types[name]) for name in case.expected_columns],
+        ).fetchone()
+        for row in case.expected
+    ]
     left = list(got)
     absent = []
     for row in wanted:
