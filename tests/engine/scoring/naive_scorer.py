@@ -5,6 +5,7 @@ Slow, and separate from the scorer on purpose: it shares no code with it.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from dataclasses import dataclass, field
@@ -121,7 +122,7 @@ def naive_score(evaluation: TableEvaluation, output: Path, reference: Path) -> N
     return out
 
 
-def column_statuses(
+def column_statuses(  # noqa: C901, PLR0912, PLR0917  (the definition in one piece)
     out: Naive,
     evaluation: TableEvaluation,
     name: str,
@@ -192,9 +193,9 @@ def naive_nmae(
                 errors.append(1.0)
                 continue
             x, y = float(t[i]), float(a[place])
-            if x != x and y != y:
+            if math.isnan(x) and math.isnan(y):
                 errors.append(0.0)
-            elif x != x or y != y:
+            elif math.isnan(x) or math.isnan(y):
                 errors.append(1.0)
             else:
                 errors.append(0.0 if x == y else min(abs(x - y) / scale, 1.0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -21,7 +20,8 @@ from engine.scoring.sides import load_output
 from engine.scoring.values import define_macros
 
 PIECES = st.sampled_from(
-    ["1", "2.5", "", ",", ",", ",", "\n", "\n", "\n", "\r\n", "\r", '"', '""', '"a"', '"x,y"', " ", "\t", "é", "b",
+    ["1", "2.5", "", ",", ",", ",", "\n", "\n", "\n", "\r\n", "\r", '"', '""', '"a"', '"x,y"', " ",
+     "\t", "é", "b",
      '"l1\nl2"', "2150-01-01 00:00:00", "True", "#", "\\", "'", ";", "NA"]
 )  # fmt: skip
 
@@ -183,7 +183,7 @@ def test_the_longest_lines_are_read(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["line", "quote"])
 def test_half_a_gigabyte_on_one_line_takes_no_memory(tmp_path: Path, kind: str) -> None:
-    """In a process of its own whose address space would not hold it."""
+    """In a process of its own, whose peak memory is asked for."""
     path = tmp_path / "o.csv"
     with path.open("wb") as file:
         file.write(b"a,b\n1," if kind == "line" else b'a,b\n1,"')
@@ -192,7 +192,8 @@ def test_half_a_gigabyte_on_one_line_takes_no_memory(tmp_path: Path, kind: str) 
             file.write(block)
     code = (
         "import resource, sys\nfrom pathlib import Path\n"
-        "from engine.catalogue.task import TableEvaluation\nfrom engine.scoring import score_table\n"
+        "from engine.catalogue.task import TableEvaluation\n"
+        "from engine.scoring import score_table\n"
         "e = TableEvaluation(key_columns=('a',), value_columns=('b',))\n"
         "s = score_table(e, Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "print(s.reward, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
@@ -209,13 +210,11 @@ def test_half_a_gigabyte_on_one_line_takes_no_memory(tmp_path: Path, kind: str) 
     reward, peak = done.stdout.split()
     assert float(reward) == 0
     assert int(peak) < 1_500_000, "kilobytes"
-    assert resource.getpagesize() > 0
 
 
 def test_very_many_columns(tmp_path: Path) -> None:
     path = tmp_path / "o.csv"
     names = [f"n{i}" for i in range(20_000)]
-    path.write_text(
-        ",".join([*names, "a", "b"]) + "\n" + ",".join(["0"] * 20_000 + ["1", "x"]) + "\n"
-    )
+    cells = ["0"] * len(names)
+    path.write_text(",".join([*names, "a", "b"]) + "\n" + ",".join([*cells, "1", "x"]) + "\n")
     assert our_cells(path) == [["1", "x"]]
