@@ -24,9 +24,27 @@ from engine.workbench import Workbench
 )
 @click.option("--script", metavar="FILE", help="The .sql or .py file that is the agent.")
 @click.option("--model", metavar="M", help="Name of the model, for the record.")
-@click.option("--condition", type=click.Choice(CONDITIONS), default="no-skill", show_default=True)
-@click.option("--schema", type=click.Choice(SCHEMAS), default="native", show_default=True)
-@click.option("--trial", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--condition",
+    type=click.Choice(CONDITIONS),
+    default="no-skill",
+    show_default=True,
+    help="What the agent is given beside the instruction.",
+)
+@click.option(
+    "--schema",
+    type=click.Choice(SCHEMAS),
+    default="native",
+    show_default=True,
+    help="How the database's tables and columns are named.",
+)
+@click.option(
+    "--trial",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of the attempt, for the record.",
+)
 @click.option(
     "--backend",
     type=click.Choice(["docker", "bubblewrap"]),

@@ -61,7 +61,13 @@ def _tell(context: CliContext, info: SourceInfo) -> None:
 @command.command()
 @click.argument("name")
 @click.argument("path")
-@click.option("--kind", type=click.Choice([*KINDS, "auto"]), default="auto", show_default=True)
+@click.option(
+    "--kind",
+    type=click.Choice([*KINDS, "auto"]),
+    default="auto",
+    show_default=True,
+    help="Which database it is; found out by itself from the tables.",
+)
 @click.option("--memory", metavar="SIZE", help='Limit of the database engine, e.g. "3GB".')
 @pass_context
 def add(context: CliContext, name: str, path: str, kind: str, memory: str | None) -> None:
@@ -79,9 +85,11 @@ def add(context: CliContext, name: str, path: str, kind: str, memory: str | None
 
 @command.command()
 @click.argument("name")
-@click.option("--kind", type=click.Choice(KINDS), required=True)
+@click.option("--kind", type=click.Choice(KINDS), required=True, help="Whose shape it has.")
 @click.option("--stays", type=click.IntRange(1), required=True, help="How many ICU stays.")
-@click.option("--seed", type=int, default=1, show_default=True)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="The same seed makes the same data."
+)
 @pass_context
 def synth(context: CliContext, name: str, kind: str, stays: int, seed: int) -> None:
     """Make a synthetic source called NAME: no patient is in it."""

@@ -18,7 +18,13 @@ def command() -> None:
 @command.command()
 @click.argument("task")
 @click.argument("source")
-@click.option("--schema", type=click.Choice(SCHEMAS), default="native", show_default=True)
+@click.option(
+    "--schema",
+    type=click.Choice(SCHEMAS),
+    default="native",
+    show_default=True,
+    help="How the database's tables and columns are named.",
+)
 @click.option("--out", required=True, metavar="FILE.duckdb", help="Where to write it.")
 @pass_context
 def build(context: CliContext, task: str, source: str, schema: str, out: str) -> None:
