@@ -242,8 +242,8 @@ def _oddities(
         alone = np.flatnonzero((many == 1) & (los > 30 * HOUR) & (np.arange(stays) > len(PICTURES)))
         odd["open"][alone[0:2]] = True
         odd["blank"][alone[2:4]] = True
-        odd["scripted"][alone[4:10]] = True
-        unlisted[patient[alone[10]]] = True
+        odd["scripted"][alone[4:16]] = True
+        unlisted[patient[alone[16]]] = True
     return odd | {"unlisted": unlisted}
 
 

@@ -8,8 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from engine.sources.synth.cohort import CHUNK
+from engine.sources.synth.eicu_awkward import add_awkward_charts, odd_patients
 from engine.sources.synth.eicu_chart import NurseChart, chart_nurses
-from engine.sources.synth.eicu_other import write_others
+from engine.sources.synth.eicu_other import (
+    Flowsheets,
+    add_flowsheets,
+    write_apache,
+    write_flowsheets,
+    write_hospitals,
+)
+from engine.sources.synth.picks import Picks
 from engine.sources.synth.pictures import PICTURES
 from engine.sources.synth.seeds import Array, Streams, choose
 from engine.sources.synth.world import World, make_world
@@ -26,10 +34,15 @@ def eicu_chunk(streams: Streams, stays: int, writer: TableWriter) -> None:
     steps = streams.of("ids").integers(1, 4, stays)
     unit_stay = 141_168 + streams.chunk * CHUNK * 3 + np.cumsum(steps)
     _write_patients(world, unit_stay, writer)
-    chart = NurseChart(unit_stay)
+    chart, sheets = NurseChart(unit_stay), Flowsheets()
     chart_nurses(world, chart)
+    add_flowsheets(world, sheets)
+    add_awkward_charts(Picks(world), chart, sheets)
     chart.write(writer)
-    write_others(world, unit_stay, writer)
+    write_flowsheets(world, unit_stay, sheets, writer)
+    write_apache(world, unit_stay, writer)
+    if streams.chunk == 0:
+        write_hospitals(streams.of("hospitals"), writer)
 
 
 def _write_patients(world: World, unit_stay: Array, writer: TableWriter) -> None:
@@ -48,6 +61,7 @@ def _write_patients(world: World, unit_stay: Array, writer: TableWriter) -> None
         choose(rng, _SOURCES, [50, 18, 0, 12, 0, 6, 7, 4, 3], stays),
     ).astype(object)
     source[rng.random(stays) < 0.005] = None
+    odd_patients(cohort, admit, text, source)
     hospital = 58 + (cohort.stay_patient * 7 + cohort.number * 13) % 150
     clock = _clock(cohort.intime)
     died = cohort.deathtime[cohort.stay_adm] != NO_TIME

@@ -100,7 +100,7 @@ def chart_nurses(world: World, chart: NurseChart) -> None:
     rng = world.streams.of("nurses")
     cohort, body, stays = world.cohort, world.body, world.cohort.stays
     # Some hospitals send no nurses' charts for a stay at all.
-    blank: Array = rng.random(stays) < 0.025
+    blank: Array = (rng.random(stays) < 0.025) | cohort.blank | cohort.scripted
     told = ~blank[:, None]
     points = world.hourly((rng.random(world.course.valid.shape) > 0.04) & told, rng, odd=0)
     offset = (points.time - cohort.intime[points.stay]) // 60

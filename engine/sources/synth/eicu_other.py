@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from importlib import resources
 
 import numpy as np
 
+from engine.sources.synth.renal import make_kidneys
+from engine.sources.synth.rows import Rows
 from engine.sources.synth.seeds import NOTHING, Array, choose
 from engine.sources.synth.ventilation import NIV
 from engine.sources.synth.world import World
 from engine.sources.synth.writer import NO_TIME, TableWriter
 
-URINE_PATH = "flowsheet|Flowsheet Cell Labels|I&O|Output (ml)|"
+OUTPUT_PATH = "flowsheet|Flowsheet Cell Labels|I&O|Output (ml)|"
+INTAKE_PATH = "flowsheet|Flowsheet Cell Labels|I&O|Intake (ml)|"
 COMA_PATH = "notes/Progress Notes/Physical Exam/Physical Exam/Neurologic/GCS/"
+_CATHETER = (
+    "Urine",
+    "Urine Output (mL)-Foley",
+    "Foley cath",
+    "Urinary Catheter Output: Indwelling",
+    "Output-Urinary Catheter 16 Fr",
+    "Output-External Urethral Catheter",
+    "Urine Output-Foley",
+    "Indwelling Foley",
+)
+_VOIDED = ("Urine", "urine (void)", "Urine, void:", "Urine Output (mL)-Void", "Incont. Urine")
+_BESIDES = (
+    OUTPUT_PATH + "Stool",
+    INTAKE_PATH + "P.O.",
+    INTAKE_PATH + "Crystalloids",
+    OUTPUT_PATH + "Emesis",
+    OUTPUT_PATH + "foley PACU",
+)
+
+
+@dataclass
+class Flowsheets:
+    """Rows of one chunk, by index of the stay and minute from unit admission."""
+
+    output: Rows = field(
+        default_factory=lambda: Rows(integers="stay offset", numbers="value", texts="path")
+    )
+    """Intake and output."""
+    exam: Rows = field(default_factory=lambda: Rows(integers="stay offset", texts="path value"))
+    """Physical examination."""
+    airway: Rows = field(
+        default_factory=lambda: Rows(
+            integers="stay offset", numbers="cuff", texts="kind size position volume"
+        )
+    )
+    """Respiratory care."""
 
 
 def urine_labels() -> list[str]:
@@ -21,183 +61,192 @@ def urine_labels() -> list[str]:
     return text.splitlines()
 
 
-def write_others(world: World, unit_stay: Array, writer: TableWriter) -> None:
-    """Append the chunk to every table but patient and nurseCharting."""
-    rng, cohort = world.streams.of("other"), world.cohort
-    _examination(rng, world, unit_stay, writer)
-    _output(rng, world, unit_stay, writer)
-    _apache(rng, world, unit_stay, writer)
-    _airway(rng, world, unit_stay, writer)
-    if cohort.number == 0:
-        size = ["<100", "100 - 249", "250 - 499", ">= 500"]
-        region = ["Midwest", "Northeast", "South", "West"]
-        writer.write(
-            "hospital",
-            {
-                "hospitalid": np.arange(58, 208),
-                "numbedscategory": choose(rng, size, [3, 4, 3, 2], 150),
-                "teachingstatus": choose(rng, ["f", "t"], [9, 1], 150),
-                "region": choose(rng, region, [4, 1, 3, 2], 150),
-            },
-        )
+def add_flowsheets(world: World, sheets: Flowsheets) -> None:
+    """Examination, urine and airway of a chunk."""
+    rng = world.streams.of("flowsheets")
+    _add_exams(rng, world, sheets.exam)
+    _add_output(rng, world, sheets.output)
+    _add_airway(rng, world, sheets.airway)
 
 
-def _examination(
-    rng: np.random.Generator, world: World, unit_stay: Array, writer: TableWriter
-) -> None:
-    cohort, support, body = world.cohort, world.support, world.body
-    stay = np.flatnonzero(rng.random(cohort.stays) < 0.75)
+def _add_exams(rng: np.random.Generator, world: World, out: Rows) -> None:
+    cohort, body = world.cohort, world.body
+    stay = np.flatnonzero((rng.random(cohort.stays) < 0.75) & ~cohort.scripted)
     stay = np.repeat(stay, rng.integers(1, 3, len(stay)))
     offset = rng.integers(5, 2200, len(stay))
     hour = np.clip(offset // 60, 0, cohort.hours[stay] - 1)
-    total = (body.eyes + body.motor + np.where(support.tube, 1, body.verbal))[stay, hour].astype(
-        np.int64
+    verbal = np.where(world.support.tube, 1, body.verbal)
+    total = (body.eyes + body.motor + verbal)[stay, hour].astype(np.int64)
+    way = rng.choice(3, len(stay), p=[0.7, 0.15, 0.15])
+    ends = np.where(way == 0, total.astype(str), np.where(way == 1, "scored", "unable to score"))
+    path = np.array([COMA_PATH + end for end in ends], dtype=object)
+    out.add(stay=stay, offset=offset, path=path, value=ends.astype(object))
+
+
+def _add_output(rng: np.random.Generator, world: World, out: Rows) -> None:
+    cohort, stays = world.cohort, world.cohort.stays
+    has = (rng.random(stays) < 0.86) & ~cohort.scripted
+    sick = cohort.organs[:, 0] + cohort.organs[:, 2] + rng.normal(0, 0.25, stays)
+    catheter: Array = sick > 0.45
+    every = np.where(catheter, rng.choice([1, 2], stays, p=[0.6, 0.4]), 5)
+    hour = np.arange(world.course.valid.shape[1])[None, :]
+    due = has[:, None] & ((hour + 1) % every[:, None] == 0)
+    points = world.hourly(due & (rng.random(due.shape) < 0.93), rng, odd=0)
+    own = np.exp(rng.normal(np.log(0.95), 0.4, stays))
+    own = np.where(rng.random(stays) < 0.07, own * rng.uniform(2.4, 5.5, stays), own)
+    injury = points.of(make_kidneys(world).injury)
+    rate = own[points.stay] * np.clip(1.06 - injury, 0, None) ** 1.35
+    volume = rate * (cohort.weight * every)[points.stay] * rng.gamma(6, 1 / 6, len(points))
+    text = _urine_texts(rng, cohort.number, catheter)
+    path = np.array([OUTPUT_PATH + label for label in text], dtype=object)
+    since = (points.time - cohort.intime[points.stay]) // 60
+    offset = since + rng.integers(0, 30, len(points))
+    out.add(stay=points.stay, offset=offset, value=np.round(volume / 5) * 5, path=path[points.stay])
+    more = points[rng.random(len(points)) < 0.12]
+    out.add(
+        stay=more.stay,
+        offset=(more.time - cohort.intime[more.stay]) // 60,
+        value=np.round(rng.gamma(2, 90, len(more))),
+        path=choose(rng, list(_BESIDES), [3, 4, 3, 1, 0.4], len(more)),
     )
-    way = rng.random(len(stay))
-    path = [
-        f"{COMA_PATH}{score}"
-        if kind < 0.7
-        else f"{COMA_PATH}{'scored' if kind < 0.85 else 'unable to score due to medication'}"
-        for score, kind in zip(total, way, strict=True)
+
+
+def _urine_texts(rng: np.random.Generator, chunk: int, catheter: Array) -> list[str]:
+    """How each stay's hospital writes urine; a third in one of the many rare ways."""
+    labels = urine_labels()
+    rare = rng.random(len(catheter)) < 0.35
+    draw = rng.integers(0, 10_000, len(catheter))
+    texts = [
+        (labels if odd else _CATHETER if tube else _VOIDED)[
+            number % len(labels if odd else _CATHETER if tube else _VOIDED)
+        ]
+        for number, odd, tube in zip(draw, rare, catheter, strict=True)
     ]
-    value = np.where(
-        way < 0.7, total.astype(str), np.where(way < 0.85, "scored", "unable to score")
-    ).astype(object)
+    if chunk == 0 and len(texts) > len(labels):
+        texts[: len(labels)] = labels
+    return texts
+
+
+def _add_airway(rng: np.random.Generator, world: World, out: Rows) -> None:
+    cohort, tube = world.cohort, world.support.tube
+    hour = np.arange(tube.shape[1])[None, :]
+    due = tube & ((hour + np.arange(cohort.stays)[:, None]) % 6 == 0)
+    points = world.hourly(due & (rng.random(due.shape) < 0.8), rng, odd=0)
+    count = len(points)
+    place = choose(rng, ["22 @ lip", "23 @ lip", "24 @ lip", "21 @ teeth"], [3, 4, 2, 1], count)
+    out.add(
+        stay=points.stay,
+        offset=(points.time - cohort.intime[points.stay]) // 60 + 1,
+        kind=choose(rng, ["Oral ETT", "Tracheostomy", "Nasal ETT"], [90, 8, 2], count),
+        size=choose(rng, ["7.5", "8.0", "7.0", "6.5"], [4, 4, 2, 1], count),
+        position=np.where(rng.random(count) < 0.5, NOTHING, place),
+        cuff=np.where(rng.random(count) < 0.6, np.nan, np.round(rng.normal(25, 3, count))),
+    )
+
+
+def write_flowsheets(
+    world: World, unit_stay: Array, sheets: Flowsheets, writer: TableWriter
+) -> None:
+    """Append physicalExam, intakeOutput and respiratoryCare, sorted by stay and minute."""
+    blank = world.cohort.blank
+
+    def ordered(rows: Rows) -> dict[str, Array]:
+        columns = rows.columns()
+        order = np.lexsort((columns["offset"], columns["stay"]))
+        order = order[~blank[columns["stay"][order]]]
+        return {name: values[order] for name, values in columns.items()}
+
+    row = ordered(sheets.exam)
+    count = len(row["stay"])
     writer.write(
         "physicalExam",
         {
-            "physicalexamid": writer.rows["physicalExam"] + 8_000_000 + np.arange(len(stay)),
-            "patientunitstayid": unit_stay[stay],
-            "physicalexamoffset": offset,
-            "physicalexampath": path,
-            "physicalexamvalue": value,
-            "physicalexamtext": value,
+            "physicalexamid": writer.rows["physicalExam"] + 8_000_000 + np.arange(count),
+            "patientunitstayid": unit_stay[row["stay"]],
+            "physicalexamoffset": row["offset"],
+            "physicalexampath": row["path"],
+            "physicalexamvalue": row["value"],
+            "physicalexamtext": row["value"],
         },
     )
-
-
-def _output(rng: np.random.Generator, world: World, unit_stay: Array, writer: TableWriter) -> None:
-    cohort, course = world.cohort, world.course
-    has = rng.random(cohort.stays) < 0.86
-    catheter = (
-        cohort.organs[:, 0] + cohort.organs[:, 2] + rng.normal(0, 0.25, cohort.stays)
-    ) > 0.45
-    every = np.where(catheter, rng.choice([1, 2], cohort.stays, p=[0.6, 0.4]), 5)
-    hour = np.arange(course.valid.shape[1])[None, :]
-    due = (
-        course.valid
-        & has[:, None]
-        & ((hour + 1) % every[:, None] == 0)
-        & (rng.random(course.valid.shape) < 0.93)
-    )
-    stay, at = np.nonzero(due)
-    kidney = course.organ["kidney"][stay, at]
-    rate = np.exp(rng.normal(0.25, 0.45, cohort.stays))[stay] * np.clip(
-        1.05 - 0.95 * kidney, 0.01, None
-    )
-    volume = (
-        np.round(rate * cohort.weight[stay] * every[stay] * rng.gamma(6, 1 / 6, len(stay)) / 5) * 5
-    )
-    labels = urine_labels()
-    usual = ["Urine", "Urine Output (mL)-Foley", "Foley cath", "Urinary Catheter Output: Indwelling",
-             "Output-Urinary Catheter 16 Fr", "Urine Output-Foley", "Indwelling Foley"]  # fmt: skip
-    voids = ["Urine", "urine (void)", "Urine, void:", "Urine Output (mL)-Void", "Incont. Urine"]
-    rare = rng.random(cohort.stays) < 0.35
-    own = np.array(
-        [
-            labels[draw % len(labels)]
-            if odd
-            else (usual[draw % len(usual)] if tube else voids[draw % len(voids)])
-            for draw, odd, tube in zip(
-                rng.integers(0, 10_000, cohort.stays), rare, catheter, strict=True
-            )
-        ],
-        dtype=object,
-    )
-    if cohort.number == 0 and cohort.stays > len(labels):
-        own[: len(labels)] = labels
-    text = own[stay]
-    # Other outputs and intakes beside.
-    more = np.flatnonzero(rng.random(len(stay)) < 0.12)
-    others = ["flowsheet|Flowsheet Cell Labels|I&O|Output (ml)|Stool", "flowsheet|Flowsheet Cell Labels|I&O|Intake (ml)|P.O.",
-              "flowsheet|Flowsheet Cell Labels|I&O|Intake (ml)|Crystalloids", "flowsheet|Flowsheet Cell Labels|I&O|Output (ml)|Emesis",
-              "flowsheet|Flowsheet Cell Labels|I&O|Output (ml)|foley PACU"]  # fmt: skip
-    path = np.concatenate([np.array([URINE_PATH + label for label in text], dtype=object),
-                           choose(rng, others, [3, 4, 3, 1, 0.4], len(more))])  # fmt: skip
-    who, when = np.append(stay, stay[more]), np.append(at, at[more])
-    values = np.append(volume, np.round(rng.gamma(2, 90, len(more))))
-    order = np.lexsort((when, who))
-    who, when, values, path = who[order], when[order], values[order], path[order]
-    offset = when * 60 + rng.integers(30, 60, len(who))
+    row = ordered(sheets.output)
+    value, path = row["value"], row["path"]
+    outward = np.array([text.startswith(OUTPUT_PATH) for text in path], dtype=bool)
     writer.write(
         "intakeOutput",
         {
-            "intakeoutputid": writer.rows["intakeOutput"] + 9_000_000 + np.arange(len(who)),
-            "patientunitstayid": unit_stay[who],
-            "intakeoutputoffset": offset,
-            "intaketotal": np.zeros(len(who)),
-            "outputtotal": values,
-            "dialysistotal": np.zeros(len(who)),
-            "nettotal": -values,
-            "intakeoutputentryoffset": offset + 4,
+            "intakeoutputid": writer.rows["intakeOutput"] + 9_000_000 + np.arange(len(path)),
+            "patientunitstayid": unit_stay[row["stay"]],
+            "intakeoutputoffset": row["offset"],
+            "intaketotal": np.where(outward, 0, value),
+            "outputtotal": np.where(outward, value, 0),
+            "dialysistotal": np.zeros(len(path)),
+            "nettotal": np.where(outward, -value, value),
+            "intakeoutputentryoffset": row["offset"] + 4,
             "cellpath": path,
             "celllabel": np.array([text.rsplit("|", 1)[1] for text in path], dtype=object),
-            "cellvaluenumeric": values,
-            "cellvaluetext": np.char.mod("%g", values).astype(object),
+            "cellvaluenumeric": value,
+            "cellvaluetext": np.char.mod("%g", value).astype(object),
+        },
+    )
+    row = ordered(sheets.airway)
+    count = len(row["stay"])
+    writer.write(
+        "respiratoryCare",
+        {
+            "respcareid": writer.rows["respiratoryCare"] + 3_000_000 + np.arange(count),
+            "patientunitstayid": unit_stay[row["stay"]],
+            "respcarestatusoffset": row["offset"],
+            "currenthistoryseqnum": np.ones(count, dtype=np.int64),
+            "airwaytype": row["kind"],
+            "airwaysize": row["size"],
+            "airwayposition": row["position"],
+            "cuffpressure": row["cuff"],
+            "setapneatv": row["volume"],
         },
     )
 
 
-def _apache(rng: np.random.Generator, world: World, unit_stay: Array, writer: TableWriter) -> None:
-    cohort, course, support, body = world.cohort, world.course, world.support, world.body
-    day = np.arange(course.valid.shape[1])[None, :] < 24
-    first = course.valid & day
-    tube = (support.tube & first).any(1)
-    vent = tube | ((support.kind == NIV) & first).any(1)
-    kidney = cohort.organs[:, 3]
-    urine = np.round(
-        np.clip(1.05 - 0.95 * kidney, 0.02, None)
-        * cohort.weight
-        * 24
-        * rng.gamma(5, 0.2, cohort.stays),
-        2,
-    )
-    keep = np.flatnonzero(rng.random(cohort.stays) < 0.86)
-    missing = rng.random(cohort.stays)
+def write_apache(world: World, unit_stay: Array, writer: TableWriter) -> None:
+    """Append apacheApsVar and apachePredVar: the worst of the first day, and the admission."""
+    rng, cohort, body = world.streams.of("apache"), world.cohort, world.body
+    first = world.course.valid & (np.arange(world.course.valid.shape[1])[None, :] < 24)
+    tube = (world.support.tube & first).any(1)
+    vent = (tube | ((world.support.kind == NIV) & first).any(1)).astype(np.int64)
+    flow = np.clip(1.05 - 0.95 * cohort.organs[:, 3], 0.02, None) * cohort.weight * 24
+    urine = np.round(flow * rng.gamma(5, 0.2, cohort.stays), 2)
+    keep = np.flatnonzero((rng.random(cohort.stays) < 0.86) & ~cohort.blank)
+    missing: Array = rng.random(cohort.stays)
 
     def worst(values: Array, high: bool) -> Array:
         filled = np.where(first, values, -np.inf if high else np.inf)
         edge: Array = np.round(filled.max(1) if high else filled.min(1), 1)
-        return edge
+        return edge[keep]
 
-    eyes, verbal, motor = (
-        np.where(first, values, 9).min(1).astype(np.int64)
-        for values in (body.eyes, np.where(support.tube, 1, body.verbal), body.motor)
-    )
-    identifier = writer.rows["apacheApsVar"] + 90_000 + np.arange(len(keep))
+    verbal = np.where(world.support.tube, 1, body.verbal)
     writer.write(
         "apacheApsVar",
         {
-            "apacheapsvarid": identifier,
+            "apacheapsvarid": writer.rows["apacheApsVar"] + 90_000 + np.arange(len(keep)),
             "patientunitstayid": unit_stay[keep],
             "intubated": (tube & (missing < 0.9))[keep].astype(np.int64),
-            "vent": vent[keep].astype(np.int64),
+            "vent": vent[keep],
             "dialysis": cohort.named("dialysis patient")[keep].astype(np.int64),
-            "eyes": eyes[keep],
-            "motor": motor[keep],
-            "verbal": verbal[keep],
+            "eyes": worst(body.eyes, high=False),
+            "motor": worst(body.motor, high=False),
+            "verbal": worst(verbal, high=False),
             "meds": np.zeros(len(keep), dtype=np.int64),
             "urine": np.where(missing < 0.4, -1, urine)[keep],
             "wbc": np.full(len(keep), -1.0),
-            "temperature": worst(body.temperature, high=True)[keep],
-            "respiratoryrate": worst(body.breaths, high=True)[keep],
+            "temperature": worst(body.temperature, high=True),
+            "respiratoryrate": worst(body.breaths, high=True),
             "sodium": np.full(len(keep), -1.0),
-            "heartrate": worst(body.heart_rate, high=True)[keep],
-            "meanbp": worst(body.mean, high=False)[keep],
+            "heartrate": worst(body.heart_rate, high=True),
+            "meanbp": worst(body.mean, high=False),
         },
     )
     elective = cohort.adm_elective[cohort.stay_adm].astype(np.int64)
-    unknown = rng.random(cohort.stays) < 0.14
+    unknown = (rng.random(cohort.stays) < 0.14) & (elective == 0)
     writer.write(
         "apachePredVar",
         {
@@ -206,9 +255,9 @@ def _apache(rng: np.random.Generator, world: World, unit_stay: Array, writer: Ta
             "gender": cohort.female[keep].astype(np.int64),
             "age": np.floor(cohort.age[keep]).astype(np.int64),
             "diedinhospital": cohort.dies[keep].astype(np.int64),
-            "electivesurgery": np.where(unknown & (elective == 0), NO_TIME, elective)[keep],
-            "ventday1": vent[keep].astype(np.int64),
-            "oobventday1": vent[keep].astype(np.int64),
+            "electivesurgery": np.where(unknown, NO_TIME, elective)[keep],
+            "ventday1": vent[keep],
+            "oobventday1": vent[keep],
             "oobintubday1": (tube & (missing > 0.06))[keep].astype(np.int64),
             "diabetes": body.diabetic[keep].astype(np.int64),
             "visitnumber": np.ones(len(keep), dtype=np.int64),
@@ -216,29 +265,15 @@ def _apache(rng: np.random.Generator, world: World, unit_stay: Array, writer: Ta
     )
 
 
-def _airway(rng: np.random.Generator, world: World, unit_stay: Array, writer: TableWriter) -> None:
-    cohort, course, support = world.cohort, world.course, world.support
-    hour = np.arange(course.valid.shape[1])[None, :]
-    due = course.valid & support.tube & ((hour + np.arange(cohort.stays)[:, None]) % 6 == 0)
-    stay, at = np.nonzero(due & (rng.random(due.shape) < 0.8))
-    offset = at * 60 + rng.integers(1, 50, len(stay))
-    oral = choose(rng, ["Oral ETT", "Tracheostomy", "Nasal ETT"], [90, 8, 2], len(stay))
-    size = choose(rng, ["7.5", "8.0", "7.0", "6.5"], [4, 4, 2, 1], len(stay))
-    place = choose(rng, ["22 @ lip", "23 @ lip", "24 @ lip", "21 @ teeth"], [3, 4, 2, 1], len(stay))
-    start = np.where(rng.random(len(stay)) < 0.1, NO_TIME, 5)
+def write_hospitals(rng: np.random.Generator, writer: TableWriter) -> None:
+    """Write the table hospital, once."""
+    sizes = ["<100", "100 - 249", "250 - 499", ">= 500"]
     writer.write(
-        "respiratoryCare",
+        "hospital",
         {
-            "respcareid": writer.rows["respiratoryCare"] + 3_000_000 + np.arange(len(stay)),
-            "patientunitstayid": unit_stay[stay],
-            "respcarestatusoffset": offset,
-            "currenthistoryseqnum": np.ones(len(stay), dtype=np.int64),
-            "airwaytype": oral,
-            "airwaysize": size,
-            "airwayposition": np.where(rng.random(len(stay)) < 0.5, NOTHING, place),
-            "cuffpressure": np.where(
-                rng.random(len(stay)) < 0.6, np.nan, np.round(rng.normal(25, 3, len(stay)))
-            ),
-            "ventstartoffset": start,
+            "hospitalid": np.arange(58, 208),
+            "numbedscategory": choose(rng, sizes, [3, 4, 3, 2], 150),
+            "teachingstatus": choose(rng, ["f", "t"], [9, 1], 150),
+            "region": choose(rng, ["Midwest", "Northeast", "South", "West"], [4, 1, 3, 2], 150),
         },
     )
