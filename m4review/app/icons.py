@@ -10,7 +10,7 @@ from PySide6.QtSvg import QSvgRenderer
 
 from engine.base.content import content_folder
 
-_SIDES = (16, 20, 24, 32)
+_SIDES = (16, 24, 32, 48)
 
 
 @lru_cache(maxsize=256)
@@ -25,9 +25,8 @@ def icon(name: str, colour: str, faded: str = "#8a96a3") -> QIcon:
     """The icon called `name` (a file of resources/icons) in `colour`."""
     result = QIcon()
     for mode, shade in ((QIcon.Mode.Normal, colour), (QIcon.Mode.Disabled, faded)):
-        for side in _SIDES:
-            for ratio in (1.0, 2.0):
-                result.addPixmap(pixmap(name, shade, side, ratio), mode)
+        for side in _SIDES:  # Qt takes the nearest for a size and pixel ratio
+            result.addPixmap(pixmap(name, shade, side), mode)
     return result
 
 

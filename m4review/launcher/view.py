@@ -326,6 +326,7 @@ class LauncherScreen(Screen):
             "good": ("circle-check", theme.good),
             "warn": ("triangle-alert", theme.warn),
             "bad": ("circle-x", theme.bad),
+            "wait": ("loader-circle", theme.accent),
         }
         row = 0
         for check in self.model.checks:

@@ -46,7 +46,7 @@ class Check:
     name: str
     """What is looked at."""
     state: str
-    """``good``, ``bad`` (no run) or ``warn`` (works, takes longer)."""
+    """``good``, ``bad`` (no run), ``wait`` (not known yet) or ``warn`` (works, takes longer)."""
     words: str
     """What was found."""
     todo: str = ""
@@ -63,8 +63,6 @@ class Facts:
     """Ready sources that it can be run on."""
     references: dict[str, ReferenceState]
     """By source."""
-    backends: tuple[BackendInfo, ...]
-    """The ways to isolate."""
 
 
 @dataclass
@@ -109,7 +107,7 @@ def load_facts(workbench: Workbench, name: str) -> Facts:
         raise UsageError(f"There is no task called {name}.", todo="Choose one from the worklist.")
     sources = tuple(s.name for s in workbench.sources_for(task) if s.state == "ready")
     references = {source: workbench.reference_state(task, source) for source in sources}
-    return Facts(task, sources, references, workbench.backends())
+    return Facts(task, sources, references)
 
 
 class LauncherViewModel(QObject):
@@ -138,6 +136,8 @@ class LauncherViewModel(QObject):
         self._workbench, self._runner, self._settings = workbench, runner, settings
         self.name = ""
         self.facts: Facts | None = None
+        self.backends: tuple[BackendInfo, ...] | None = None
+        self._asking_backends = False
         self.choice = Choice()
         self.handle: JobHandle | None = None
         self.run_id = ""
@@ -184,6 +184,30 @@ class LauncherViewModel(QObject):
             lambda _job: load_facts(self._workbench, name),
             on_done=done,
             on_failed=self.failed.emit,
+            quiet=True,
+        )
+        self._ask_backends()
+
+    def _ask_backends(self) -> None:
+        """Try the sandboxes; takes seconds the first time, so nothing else waits for it."""
+        if self._asking_backends or any(backend.works for backend in self.backends or ()):
+            return
+        self._asking_backends = True
+
+        def done(backends: tuple[BackendInfo, ...]) -> None:
+            self._asking_backends = False
+            self.backends = backends
+            self.checks_changed.emit()
+
+        def failed(error: M4Error) -> None:
+            self._asking_backends = False
+            self.failed.emit(error)
+
+        self._runner.start(
+            "Try the sandbox",
+            lambda _job: self._workbench.backends(),
+            on_done=done,
+            on_failed=failed,
             quiet=True,
         )
 
@@ -269,10 +293,11 @@ class LauncherViewModel(QObject):
         return Check("Reference", "warn", f"{words}; it is built first, which takes a while")
 
     def _check_sandbox(self) -> Check:
-        backends = self.facts.backends if self.facts else ()
-        working = [backend for backend in backends if backend.works]
+        if self.backends is None:
+            return Check("Sandbox", "wait", "being tried…")
+        working = [backend for backend in self.backends if backend.works]
         if not working:
-            todo = "; ".join(b.todo for b in backends if b.todo)
+            todo = "; ".join(b.todo for b in self.backends if b.todo)
             return Check("Sandbox", "bad", "none works here; nothing runs without one", todo)
         best = working[0]
         if best.publishable:
@@ -283,7 +308,8 @@ class LauncherViewModel(QObject):
     def ready(self) -> bool:
         """Can a run be started?"""
         checks = self.checks
-        return bool(checks) and all(check.state != "bad" for check in checks) and not self.running
+        good = bool(checks) and all(check.state in ("good", "warn") for check in checks)
+        return good and not self.running
 
     # --- the run
 
