@@ -184,6 +184,7 @@ class Workbench:
                 memory_bytes=min(_MEMORY, int(psutil.virtual_memory().total * _SHARE_OF_MEMORY)),
             ),
         )
+        job.check()
         run_id = self._machine.run(
             assignment, judge_for(task, self.home), job=job, on_event=on_event
         )
