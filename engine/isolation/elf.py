@@ -10,6 +10,7 @@ from pathlib import Path
 from engine.base.errors import MissingPrerequisite
 
 _NEEDED = re.compile(r"^\s+(?P<name>\S+) => (?P<path>/\S+) \(0x", re.MULTILINE)
+_ABSENT = re.compile(r"^\s+(\S+) => not found", re.MULTILINE)
 _LOADER = re.compile(r"^\s+(?P<path>/\S*ld-\S+) \(0x", re.MULTILINE)
 _CHUNK = 100
 
@@ -42,6 +43,15 @@ def needed_libraries(files: Iterable[Path]) -> tuple[dict[str, Path], Path]:
             todo="Use a Debian, Ubuntu, Fedora or a similar system.",
         )
     return libraries, loader
+
+
+def missing_libraries(file: Path) -> tuple[str, ...]:
+    """Names of the libraries that `file` needs and the loader does not find.
+
+    Raises:
+        MissingPrerequisite: ``ldd`` is not there.
+    """
+    return tuple(sorted(set(_ABSENT.findall(_ldd([file])))))
 
 
 def _ldd(files: list[Path]) -> str:

@@ -9,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from engine.base.errors import M4Error
 from engine.base.paths import Home
 from engine.isolation.backends import NOT_YET, available_backends
+from engine.isolation.elf import missing_libraries
 from engine.isolation.rootfs import PACKAGES, sandbox_root
 
 GIB = 1 << 30
@@ -22,7 +24,12 @@ WANTED_BYTES = 20 * GIB
 _SECONDS = 60.0
 
 # Run by a Python of its own, so that the engine never imports Qt and survives when it crashes.
-_QT = "import PySide6.QtGui, PySide6.QtWidgets, PySide6.QtSvg; print(PySide6.__version__)"
+_QT = """
+import pathlib, PySide6.QtCore as core, PySide6.QtGui, PySide6.QtWidgets, PySide6.QtSvg
+plugins = core.QLibraryInfo.path(core.QLibraryInfo.LibraryPath.PluginsPath)
+print(core.qVersion())
+print(pathlib.Path(plugins, "platforms", "libqxcb.so"))
+"""
 _QT_PACKAGES = (
     "libegl1 libgl1 libxkbcommon0 libxkbcommon-x11-0 libdbus-1-3 libfontconfig1 libxcb-cursor0 "
     "libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 "
@@ -127,7 +134,13 @@ def _window(_: Home) -> Iterator[Finding]:
         return
     done = _python_says(_QT)
     if done.returncode == 0:
-        yield Finding("window", "works", f"Qt {done.stdout.strip()} loads")
+        version, plugin = done.stdout.splitlines()
+        missing = missing_libraries(Path(plugin)) if Path(plugin).is_file() else ()
+        if not missing:
+            yield Finding("window", "works", f"Qt {version} loads")
+            return
+        detail = f"Qt loads, but the window on X11 needs: {', '.join(missing)}"
+        yield Finding("window", "limited", detail, f"apt-get install {_QT_PACKAGES}")
         return
     said = done.stderr.strip().splitlines()
     library = next((w for line in said for w in line.split() if ".so" in w), "").strip(":,")

@@ -13,6 +13,7 @@ that it comes out alike from a system Python, pyenv, conda or a stand-alone buil
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import importlib.metadata
@@ -96,11 +97,11 @@ def sandbox_root(home: Home, job: Job | None = None) -> SandboxRoot:
         Cancelled: the job was stopped; nothing is left half made.
     """
     job = job or SimpleJob()
-    ingredients = _ingredients()
-    text = json.dumps(ingredients, sort_keys=True)
-    key = hashlib.sha256(text.encode()).hexdigest()[:16]
-    folder = home.sandbox / key
     try:
+        ingredients = _ingredients()
+        text = json.dumps(ingredients, sort_keys=True)
+        key = hashlib.sha256(text.encode()).hexdigest()[:16]
+        folder = home.sandbox / key
         home.sandbox.mkdir(mode=0o755, parents=True, exist_ok=True)
         if not (folder / "manifest.json").is_file():
             with FileLock(home.sandbox / "making.lock"):
@@ -108,9 +109,16 @@ def sandbox_root(home: Home, job: Job | None = None) -> SandboxRoot:
                     _make(folder, ingredients, job)
                     _tidy(home.sandbox, keep=key)
     except OSError as error:
-        raise os_error(error, "making the sandbox's root file system") from error
+        raise os_error(_first(error), "making the sandbox's root file system") from error
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     return SandboxRoot(folder / "root", manifest)
+
+
+def _first(error: OSError) -> OSError:
+    """The first error of those that `shutil.copytree` collects as texts."""
+    if isinstance(error, shutil.Error) and "No space left" in str(error):
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return error
 
 
 def digest_of(root: Path) -> tuple[str, int, int]:

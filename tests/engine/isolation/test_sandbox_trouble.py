@@ -28,7 +28,9 @@ NO_NAMESPACE = "bwrap: setting up uid map: Permission denied"
 
 
 def test_apparmor_is_named_with_its_profile(tmp_path: Path):
-    error = in_words(NO_NAMESPACE, kernel(tmp_path, kernel__apparmor_restrict_unprivileged_userns=1))
+    error = in_words(
+        NO_NAMESPACE, kernel(tmp_path, kernel__apparmor_restrict_unprivileged_userns=1)
+    )
     assert isinstance(error, MissingPrerequisite)
     assert "AppArmor" in error.text
     assert "apparmor_parser -r" in error.todo
@@ -98,7 +100,9 @@ def test_a_bubblewrap_that_may_not_make_namespaces(tmp_path_factory, sandbox_hom
     place = tmp_path_factory.mktemp("other")
     for folder in (place, *place.parents[:-2]):
         folder.chmod(folder.stat().st_mode | 0o011)  # the sandbox's user has to find it
-    script = f'case $1 in --version) echo bubblewrap 0.9.0;; *) echo "{NO_NAMESPACE}" >&2; exit 1;; esac'
+    script = (
+        f'case $1 in --version) echo bubblewrap 0.9.0;; *) echo "{NO_NAMESPACE}" >&2; exit 1;; esac'
+    )
     with pytest.raises(MissingPrerequisite, match="namespaces"):
         fake(place, script)(sandbox_home).probe()
 

@@ -19,7 +19,7 @@ def look(folder: Path, most_files: int = 10_000) -> FolderUsage:
 
 
 def naive(folder: Path) -> FolderUsage:
-    entries = [p for p in folder.rglob("*")]
+    entries = list(folder.rglob("*"))
     inodes = {p.lstat().st_ino: p.lstat().st_blocks * 512 for p in entries}
     return FolderUsage(sum(inodes.values()), len(entries))
 
@@ -28,11 +28,7 @@ names = st.text("abcde", min_size=1, max_size=3)
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    files=st.dictionaries(
-        st.tuples(names, names, names), st.integers(0, 200_000), max_size=12
-    )
-)
+@given(files=st.dictionaries(st.tuples(names, names, names), st.integers(0, 200_000), max_size=12))
 def test_usage_is_the_sum_of_what_is_there(tmp_path_factory, files):
     folder = tmp_path_factory.mktemp("usage")
     for (*parents, name), size in files.items():

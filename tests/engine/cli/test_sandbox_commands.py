@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from sandbox_store import share_sandbox
+
+from engine.base.paths import open_home
+from engine.cli.main import run
+from engine.isolation import bubblewrap, machine
+from engine.isolation.backends import NOT_YET
+
+
+@pytest.fixture
+def ready_home(home_dir: Path, sandbox_store: Path) -> Path:
+    return share_sandbox(open_home(home_dir), sandbox_store).root
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("ready_home")
+def test_check_says_what_was_tried(capsys):
+    names = ["network.ipv4", "kernel.privileges"]
+    code = run(["sandbox", "check", "--only", names[0], "--only", names[1], "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (code, told["passed"], told["backend"], told["broken"]) == (0, True, "bubblewrap", [])
+    assert [p["name"] for p in told["promises"]] == names
+    assert told["sandbox"]["root_digest"]
+    assert run(["sandbox", "check", "--only", names[0], "--backend", "bubblewrap"]) == 0
+    told = capsys.readouterr()
+    assert names[0] in told.out
+    assert "All 1 promises" in told.err
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("ready_home")
+def test_a_broken_promise_exits_1(capsys, monkeypatch):
+    monkeypatch.setitem(bubblewrap.ENVIRONMENT, "SECRET_OF_THE_HOST", "x")
+    assert run(["sandbox", "check", "--only", "works.environment", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["passed"], told["broken"]) == (False, ["works.environment"])
+    assert "SECRET_OF_THE_HOST" in told["promises"][0]["detail"]
+    assert run(["sandbox", "check", "--only", "works.environment"]) == 1
+    assert "Do not run agents" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("home_dir")
+def test_calls_that_are_not_understood(capsys):
+    assert run(["sandbox", "check", "--backend", "docker"]) == 2
+    assert NOT_YET["docker"] in capsys.readouterr().err
+    assert run(["sandbox", "check", "--backend", "gvisor"]) == 2
+
+
+@pytest.mark.usefixtures("home_dir")
+def test_no_backend_exits_4(capsys, monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(bubblewrap.Bubblewrap, "search", str(tmp_path))
+    assert run(["sandbox", "check"]) == 4
+    assert "apt-get install bubblewrap" in capsys.readouterr().err
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("ready_home")
+def test_doctor(capsys):
+    assert run(["doctor", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    states = {finding["name"]: finding["state"] for finding in told["findings"]}
+    for name in ("python", "duckdb", "sandbox root", "bubblewrap", "window"):
+        assert states[name] == "works", told
+    assert states["docker"] == "limited"
+    assert {"disk", "keyring"} <= set(states)
+    assert run(["doctor"]) == 0
+    assert "bubblewrap" in capsys.readouterr().out
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("ready_home")
+def test_doctor_names_what_is_missing(capsys, monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(bubblewrap.Bubblewrap, "search", str(tmp_path))
+    assert run(["doctor", "--json"]) == 4
+    told = json.loads(capsys.readouterr().out)
+    assert not told["ok"]
+    assert run(["doctor"]) == 4
+    assert "Missing here: bubblewrap" in capsys.readouterr().err
+
+
+def test_qt_that_does_not_load_names_the_library(tmp_path: Path, monkeypatch):
+    broken = "import sys; sys.exit('ImportError: libEGL.so.1: cannot open shared object file')"
+    monkeypatch.setattr(machine, "_QT", broken)
+    (finding,) = machine._window(open_home(tmp_path / "home"))
+    assert finding.state == "limited"
+    assert "libEGL.so.1 is missing" in finding.detail
+    assert "apt-get install" in (finding.todo or "")
+
+
+def test_a_small_disk_is_said(tmp_path: Path, monkeypatch):
+    home = open_home(tmp_path / "home")
+    monkeypatch.setattr(machine, "NEEDED_BYTES", 1 << 62)
+    assert next(machine._disk(home)).state == "missing"
+    monkeypatch.setattr(machine, "NEEDED_BYTES", 0)
+    monkeypatch.setattr(machine, "WANTED_BYTES", 1 << 62)
+    assert next(machine._disk(home)).state == "limited"

@@ -1,0 +1,125 @@
+"""The sandbox as root and as an ordinary user; and when the program that started it is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sandbox_store import share_sandbox
+
+from engine.base.paths import Home, open_home
+from engine.isolation.bubblewrap import Bubblewrap
+from engine.isolation.orphans import end_orphans
+from engine.isolation.rootfs import sandbox_root
+
+pytestmark = pytest.mark.sandbox
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+USER = 12345
+_SEES_ITSELF = "import os, sys; os.stat(sys.executable); os.listdir(sys.base_prefix)"
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": f"{ROOT}"}
+
+
+@pytest.mark.parametrize(
+    "delay",
+    ["running", "0", "0.008", "0.016", "0.024", "0.032", "0.05"],
+)
+def test_a_killed_program_leaves_nothing(sandbox_home: Home, job_folder: Path, delay: str):
+    done = subprocess.run(
+        [sys.executable, HERE / "killed_program.py", sandbox_home.root, job_folder, delay],
+        capture_output=True, text=True, check=False, timeout=60, env=environment(),
+    )  # fmt: skip
+    assert done.returncode == 0, f"a process stays: {done.returncode} {done.stderr}"
+    # Others may mount on this machine at the same time: only what concerns us.
+    mounts = Path("/proc/self/mountinfo").read_text()
+    assert str(job_folder) not in mounts
+    assert str(sandbox_home.root) not in mounts
+    assert Bubblewrap(sandbox_home).remove_leftovers() == 0
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that another user can reach (pytest's own are closed)."""
+    folder = Path(tempfile.mkdtemp(prefix="m4review-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def python_for_everyone() -> str | None:
+    """A Python of this version that another user can start (root's own may lie below /root)."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for name in (Path(sys.executable).resolve(), Path("/usr/bin") / version):
+        as_user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", str(name)]
+        with contextlib.suppress(OSError):
+            done = subprocess.run([*as_user, "-c", _SEES_ITSELF], check=False, capture_output=True)
+            if done.returncode == 0:
+                return str(name)
+    return None
+
+
+@pytest.mark.slow
+def test_as_an_ordinary_user(open_folder: Path):
+    command = [sys.executable]
+    if os.geteuid() == 0:
+        python = python_for_everyone()
+        if python is None:
+            pytest.skip("no Python of this version that another user can start")
+        os.chown(open_folder, USER, USER)
+        command = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", python]
+    site = Path(pytest.__file__).parents[1]
+    done = subprocess.run(
+        [*command, HERE / "ordinary_user.py", open_folder / "home"],
+        capture_output=True, text=True, check=False, timeout=240, cwd="/",
+        env={
+            "PATH": "/usr/bin:/bin", "HOME": str(open_folder), "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": f"{ROOT}:{site}",
+        },
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    user = USER if os.geteuid() == 0 else os.geteuid()
+    assert report == {
+        "user": user,
+        "python": list(sys.version_info[:2]),
+        "canary": [],
+        "ended": ["exited", 0, "done\n"],
+        "owner": user,
+        "broken": {},
+        "kept": 9,
+    }
+
+
+def test_orphans_on_our_own_root_are_ended(tmp_path: Path, sandbox_store: Path, sandbox_home: Home):
+    """A sandbox without the tie to its parent stands for one that cut it."""
+    root = sandbox_root(sandbox_home).path
+    read, write = os.pipe()
+    outer = subprocess.Popen(
+        ["bwrap", "--unshare-pid", "--ro-bind", str(root), "/", "--proc", "/proc", "--dev", "/dev",
+         "--", "sh", "-c", "echo up; exec sleep 1000"],
+        stdout=write,
+    )  # fmt: skip
+    os.close(write)
+    assert os.read(read, 10) == b"up\n"
+    assert end_orphans(sandbox_home) == 0  # its bubblewrap lives
+    outer.send_signal(signal.SIGKILL)
+    outer.wait()
+    other = open_home(tmp_path / "other")
+    assert end_orphans(other) == 0  # not on a root of that home
+    assert end_orphans(share_sandbox(other, sandbox_store)) == 1
+    assert os.read(read, 10) == b""  # the last process that held it is gone
+    os.close(read)
+    assert end_orphans(sandbox_home) == 0
