@@ -50,7 +50,8 @@ def from_text(cell: str, target: str) -> Cell:
     time = f"TRY_CAST({cell} AS TIMESTAMP)"
     unread = f"{cell} IS NOT NULL AND TRY_CAST({cell} AS {target}) IS NULL"
     if target == "BIGINT":
-        real = f"(contains({cell}, '.') OR contains({cell}, 'e') OR contains({cell}, 'E'))"
+        # Only a point or a negative exponent can make a fraction; this look is cheap.
+        real = f"(contains({cell}, '.') OR contains({cell}, '-'))"
         fraction = f"coalesce({number} <> trunc({number}), true)"
         return Cell(
             f"CASE WHEN {real} AND {fraction} THEN {_refuse(target)} "

@@ -39,6 +39,8 @@ def test_cell_that_is_no_number(mini) -> None:
         ("bpm,0\n10,20,30,,", "bpm,0.5\n10,20,30,,", 2, "warning"),
         ("10,20,30,,", "10,20,99999999999999999999,,", 3, "stay_id"),
         ("10,20,30,,", "10,20,15e-1,,", 3, "stay_id"),
+        ("10,20,30,,", "10,20,15E-1,,", 3, "stay_id"),
+        ("10,20,30,,", "10,20,-1.5,,", 3, "stay_id"),
     ],
 )
 def test_cell_is_never_changed_to_fit(mini, old, new, line, column) -> None:
@@ -59,12 +61,13 @@ def test_a_date_with_a_time_is_not_cut(mini) -> None:
 
 
 def test_whole_numbers_and_midnight_are_accepted(mini, rows_of) -> None:
-    mini.write(CHART, mini.text(CHART).replace("10,20,30,,", "10.0,20,3e1,,"))
+    mini.write(CHART, mini.text(CHART).replace("10,20,30,,", "10.0,-20,3e1,,"))
     mini.write(
         "hosp/patients.csv", mini.text("hosp/patients.csv").replace("02-03", "02-03 00:00:00")
     )
     mini.add()
-    assert rows_of("SELECT DISTINCT subject_id, stay_id FROM mimiciv_icu.chartevents") == [(10, 30)]
+    sql = "SELECT subject_id, hadm_id, stay_id FROM mimiciv_icu.chartevents"
+    assert rows_of(sql) == [(10, 20, 30), (10, -20, 30), (10, 20, 30)]
     assert rows_of("SELECT max(dod)::VARCHAR FROM mimiciv_hosp.patients") == [("2151-02-03",)]
 
 
