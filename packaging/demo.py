@@ -177,9 +177,9 @@ def run_agents(sources: dict[str, str]) -> tuple[Table, str]:
     """Run both agents on every task; returns the report and the flawed run to show."""
     report = Table(box=None, pad_edge=False)
     for column in ("task", "agent"):
-        report.add_column(column)
-    for column in ("reward", "strict pass", "rows that differ", "seconds"):
-        report.add_column(column, justify="right")
+        report.add_column(column, no_wrap=True)
+    for column in ("reward", "strict", "differ", "seconds"):
+        report.add_column(column, justify="right", no_wrap=True)
     shown = ""
     for part in PARTS:
         for script in part.scripts:
@@ -257,6 +257,7 @@ def main() -> int:
     report, shown = run_agents(sources)
     say("4  Report")
     console.print(report)
+    console.print("(strict: passes every check; differ: rows that depart from the reference)")
     console.print(f"\nDone in {time.monotonic() - started:.0f} s. Everything is in {DEMO}")
     return show(shown)
 
