@@ -26,12 +26,13 @@ test-fast: ## the inner loop: without the slow tests
 	@$(SETUP) dev
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(ARGS)
 
-lint: ## ruff, mypy (strict), import contracts
+lint: ## ruff, mypy (strict), import contracts, the layout of SQL
 	@$(SETUP) dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/sqlfluff lint -q engine/concepts/sql engine/references/targets
 
 check: lint test ## what CI does
 
