@@ -1,50 +1,5 @@
-"""A window of the real program, closed and gone after the test."""
+"""Tests of the app may open its window."""
 
-from __future__ import annotations
+from window_fixtures import app, open_window, runner
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
-import pytest
-from app_window import close_window
-from PySide6.QtWidgets import QApplication
-
-from engine.base.paths import open_home
-from m4review.app.application import make_application
-from m4review.app.interaction import Interaction
-from m4review.app.jobs import JobRunner
-from m4review.app.start import make_window
-from m4review.app.window import MainWindow
-
-
-@pytest.fixture
-def app(qapp: QApplication) -> QApplication:
-    """The application with its fonts and style."""
-    return make_application([])
-
-
-@pytest.fixture
-def runner(qapp: QApplication) -> Iterator[JobRunner]:
-    """A job runner without a window."""
-    runner = JobRunner()
-    yield runner
-    assert runner.shut_down(), "a job went on"
-
-
-@pytest.fixture
-def open_window(app: QApplication, tmp_path: Path) -> Iterator[Callable[..., MainWindow]]:
-    """Opens windows on a home (default: an empty one); nobody answers unless told how."""
-    windows: list[MainWindow] = []
-
-    def make(home: Path | None = None, *answers: object) -> MainWindow:
-        window = make_window(
-            open_home(home or tmp_path / "home"), interaction=Interaction(list(answers))
-        )
-        window.resize(1280, 820)
-        window.show()
-        windows.append(window)
-        return window
-
-    yield make
-    for window in windows:
-        close_window(window)
+__all__ = ["app", "open_window", "runner"]
