@@ -176,6 +176,9 @@ def open_source(
 ) -> duckdb.DuckDBPyConnection:
     """A connection to a finished source; the caller closes it soon.
 
+    All connections of one process that are open at the same time must agree on `read_only` and
+    `memory_limit` (DuckDB shares one database between them); another wish is Busy.
+
     Raises:
         UsageError: the import is not finished.
         Busy: another program is writing it.

@@ -10,7 +10,8 @@ import sqlite3
 import duckdb
 import pytest
 
-from engine.base.errors import BadInput, UsageError
+from engine.base.errors import BadInput, Cancelled, UsageError
+from engine.base.jobs import SimpleJob
 from engine.cli.main import run
 from engine.sources import (
     facts,
@@ -20,6 +21,7 @@ from engine.sources import (
     remove_source,
     writing_source,
 )
+from engine.sources.synthetic import synthesize_source
 
 CHART = "icu/chartevents.csv"
 
@@ -183,3 +185,28 @@ def test_command_names_file_line_and_column(mini, home, capsys) -> None:
 
 def test_command_refuses_a_kind(mini, home, capsys) -> None:
     assert run(["source", "add", "mini", str(mini.root), "--kind", "omop"]) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mimic-iv", "eicu"])
+def test_command_makes_a_synthetic_source(home, capsys, kind) -> None:
+    code, made = _bench(capsys, "source", "synth", "syn", "--kind", kind, "--stays", "50")
+    assert code == 0
+    assert (made["kind"], made["access"], made["stays"], made["missing"]) == (
+        kind,
+        "synthetic",
+        50,
+        [],
+    )
+    assert list(home.scratch.iterdir()) == []
+    code, error = _bench(capsys, "source", "synth", "syn", "--kind", kind, "--stays", "50")
+    assert (code, error["error"]) == (2, "UsageError")
+
+
+def test_cancelled_while_synthetic_data_is_made(home) -> None:
+    job = SimpleJob()
+    job.cancel()
+    with pytest.raises(Cancelled):
+        synthesize_source(home, "syn", kind="eicu", stays=50, job=job)
+    assert list_sources(home) == []
+    assert list(home.scratch.iterdir()) == []

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests_sources_helpers import refused
@@ -17,7 +13,14 @@ from tests_sources_helpers import refused
 from engine.base.errors import Busy, Cancelled, StorageFull, UsageError
 from engine.base.jobs import SimpleJob
 from engine.base.paths import Home
-from engine.sources import add_source, find_source, list_sources, open_source, writing_source
+from engine.sources import (
+    add_source,
+    find_source,
+    list_sources,
+    open_source,
+    remove_source,
+    writing_source,
+)
 from engine.sources.registry import locked
 
 CHART = "icu/chartevents.csv"
@@ -132,8 +135,21 @@ def test_source_being_written(mini, home) -> None:
     mini.add()
     with locked(home, "mini", "tried"), pytest.raises(Busy), writing_source(home, "mini"):
         pass
+    with locked(home, "mini", "tried"), pytest.raises(Busy):
+        remove_source(home, "mini")
     with locked(home, "other", "tried"), pytest.raises(Busy):
         mini.add("other")
+    assert [source.name for source in list_sources(home)] == ["mini"]
+
+
+def test_read_and_written_in_one_process(mini, home) -> None:
+    info = mini.add()
+    con = open_source(info)
+    with pytest.raises(Busy), writing_source(home, "mini"):
+        pass
+    con.close()
+    with writing_source(home, "mini"), pytest.raises(Busy):
+        open_source(info)
 
 
 def test_database_open_in_another_process(mini, home) -> None:
@@ -152,38 +168,22 @@ def test_database_open_in_another_process(mini, home) -> None:
     open_source(info).close()
 
 
-@contextlib.contextmanager
-def _small_disk(at: Path, size: str) -> Iterator[None]:
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small disk needs root")
-    at.mkdir(parents=True, exist_ok=True)
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(at)]
-    done = subprocess.run(mount, capture_output=True, check=False)
-    if done.returncode != 0:
-        pytest.skip("this machine does not let us mount a small disk")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(at)], check=True)
-
-
-def test_full_disk(mini, tmp_path) -> None:
-    """A disk of 6 MB: the small tables stay; with room the import goes on."""
+def test_full_disk(mini, small_disk) -> None:
+    """The small tables stay; with room the import goes on."""
+    subprocess.run(["mount", "-o", "remount,size=6m", small_disk], check=True)
     header = mini.text(CHART).splitlines()[0]
     row = "10,20,30,{0},2150-01-01 11:00:00,2150-01-01 11:05:00,{1},{2:x},{3}.5,bpm,0"
     lines = [row.format(i * 7919 % 9973, i * 31 % 7919, i**5 % 2**61, i) for i in range(400_000)]
     mini.write(CHART, "\n".join([header, *lines, ""]))
-    disk = tmp_path / "disk"
-    with _small_disk(disk, "6m"):
-        home = Home(disk)
-        with pytest.raises(StorageFull):
-            add_source(home, "mini", mini.root)
-        info = find_source(home, "mini")
-        assert info.state == "importing"
-        assert len(info.tables) == 3
-        subprocess.run(["mount", "-o", "remount,size=120m", str(disk)], check=True)
-        info = add_source(home, "mini", mini.root)
-        assert info.state == "ready"
-        con = open_source(info)
-        assert con.execute("SELECT count(*) FROM mimiciv_icu.chartevents").fetchone() == (400_000,)
-        con.close()
+    home = Home(small_disk)
+    with pytest.raises(StorageFull):
+        add_source(home, "mini", mini.root)
+    info = find_source(home, "mini")
+    assert info.state == "importing"
+    assert len(info.tables) == 3
+    subprocess.run(["mount", "-o", "remount,size=120m", small_disk], check=True)
+    info = add_source(home, "mini", mini.root)
+    assert info.state == "ready"
+    con = open_source(info)
+    assert con.execute("SELECT count(*) FROM mimiciv_icu.chartevents").fetchone() == (400_000,)
+    con.close()
