@@ -24,26 +24,48 @@ from engine.runs.records import LintResult, Violation
 _BLOCK = 1 << 20
 _OVERLAP = 4096
 _PER_RULE_AND_FILE = 20
-_TOKENS = (
-    rb"\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
-    rb"\bAIza[0-9A-Za-z_-]{35}\b",
-    rb"\bgh[pousr]_[A-Za-z0-9]{36,}\b",
-    rb"\bgithub_pat_[A-Za-z0-9_]{40,}\b",
-    rb"\bxox[abprs]-[A-Za-z0-9-]{20,}\b",
-    rb"\bAKIA[0-9A-Z]{16}\b",
-    rb"\bhf_[A-Za-z0-9]{30,}\b",
-    rb"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """What to look for: cheap words first, the expression only where one of them stands.
+
+    Every repetition is bounded: the text is hostile, and must not make the search slow.
+    """
+
+    rule: str
+    words: tuple[bytes, ...]
+    expression: re.Pattern[bytes]
+
+
+_SECRETS = (
+    (b"sk-", rb"\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{32}"),
+    (b"AIza", rb"\bAIza[0-9A-Za-z_-]{35}\b"),
+    (b"gh", rb"\bgh[pousr]_[A-Za-z0-9]{36}"),
+    (b"github_pat_", rb"\bgithub_pat_[A-Za-z0-9_]{40}"),
+    (b"xox", rb"\bxox[abprs]-[A-Za-z0-9-]{20}"),
+    (b"AKIA", rb"\bAKIA[0-9A-Z]{16}\b"),
+    (b"hf_", rb"\bhf_[A-Za-z0-9]{30}"),
+    (b"PRIVATE KEY-----", rb"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"),
 )
 _ANSWERS = (
-    rb"\b(?:ground[_-]?truths?|answer[_-]?keys?)/[\w.-]+",
-    rb"\breferences?/[\w./-]+\.(?:parquet|csv(?:\.gz)?)\b",
-    rb"\b[\w-]+\.manifest\.json\b",
-    rb"\breference-notes\.md\b",
-    rb"\bPROVENANCE\.yaml\b",
+    (b"truth", rb"\bground[_-]?truths?/[\w.-]"),
+    (b"answer", rb"\banswer[_-]?keys?/[\w.-]"),
+    (b"reference", rb"\breferences?/[\w./-]{1,200}\.(?:parquet|csv(?:\.gz)?)\b"),
+    (b".manifest.json", rb"[\w-]\.manifest\.json\b"),
+    (b"reference-notes.md", rb"\breference-notes\.md\b"),
+    (b"PROVENANCE.yaml", rb"\bPROVENANCE\.yaml\b"),
 )
-_RUN_ID = re.compile(
-    rb"\b[a-z0-9-]+_(?:no-skill|with-skill(?:-all|-decoy|-rawsql)?|operational-spec)"
-    rb"_[\w.-]+_t\d+_\d{8}_\d{6}\b"
+_RUN_ID = (
+    rb"[a-z0-9]_(?:no-skill|with-skill(?:-all|-decoy|-rawsql)?|operational-spec)"
+    rb"_[\w.-]{3,150}_t\d{1,4}_\d{8}_\d{6}\b"
+)
+_FIXED = (
+    *(_Pattern("secret", (word,), re.compile(text)) for word, text in _SECRETS),
+    *(_Pattern("answer_file", (word,), re.compile(text)) for word, text in _ANSWERS),
+    _Pattern(
+        "other_run", (b"_no-skill_", b"_with-skill", b"_operational-spec_"), re.compile(_RUN_ID)
+    ),
 )
 RULES = {
     "private_path": "a path of this machine's private folders",
@@ -94,14 +116,14 @@ def lint(folder: Path, given: Given, *, job: Job) -> LintResult:
             for entry in hostile.walk(root):
                 job.check()
                 if entry.name != DATABASE or entry.size:
-                    found += _entry(entry, given, rules, reference)
+                    found += _entry(entry, given, rules, reference, job)
         except (hostile.TooMany, hostile.Refused):
             found.append(Violation("unchecked", root.name, None))
     for name in ("stdout.log", "stderr.log", *(("output.csv",) if roots[0].name != WORK else ())):
         path = folder / name
         if path.is_file():
             with path.open("rb") as file:
-                found += _scan(name, file, rules)
+                found += _scan(name, file, rules, job)
     output = folder / OUTPUT
     return LintResult(
         passed=not found,
@@ -114,8 +136,9 @@ def lint(folder: Path, given: Given, *, job: Job) -> LintResult:
 def _entry(
     entry: hostile.Entry,
     given: Given,
-    rules: Mapping[str, re.Pattern[bytes]],
+    rules: tuple[_Pattern, ...],
     reference: _Reference,
+    job: Job,
 ) -> Iterator[Violation]:
     name = entry.name.encode("utf-8", "replace").decode()
     if entry.refusal is not None:
@@ -136,7 +159,7 @@ def _entry(
                 yield Violation("reference_copy", name, None)
             file.seek(0)
             if b"\0" not in head:
-                yield from _scan(name, file, rules)
+                yield from _scan(name, file, rules, job)
     except (hostile.Refused, OSError):
         yield Violation("unchecked", name, None)
 
@@ -157,36 +180,35 @@ class _Reference:
         return _digest(file) == self._sha256
 
 
-def _text_rules(given: Given) -> dict[str, re.Pattern[bytes]]:
-    rules = {
-        "answer_file": re.compile(b"|".join(_ANSWERS)),
-        "secret": re.compile(b"|".join(_TOKENS)),
-        "other_run": _RUN_ID,
-    }
-    paths = [re.escape(path.encode()) for path in given.private if len(path) > 1]
-    if paths:
-        rules["private_path"] = re.compile(rb"(?:%s)(?![\w.-])" % b"|".join(paths))
-    return rules
+def _text_rules(given: Given) -> tuple[_Pattern, ...]:
+    paths = tuple(path.encode() for path in given.private if len(path) > 1)
+    private = (
+        _Pattern("private_path", (path,), re.compile(re.escape(path) + rb"(?![\w.-])"))
+        for path in paths
+    )
+    return (*_FIXED, *private)
 
 
-def _scan(name: str, file: BinaryIO, rules: Mapping[str, re.Pattern[bytes]]) -> Iterator[Violation]:
+def _scan(name: str, file: BinaryIO, rules: tuple[_Pattern, ...], job: Job) -> Iterator[Violation]:
     """The finds in one file, read in blocks that overlap so that none is cut in two."""
-    counts = dict.fromkeys(rules, 0)
-    last = dict.fromkeys(rules, 0)
+    seen: set[tuple[str, int]] = set()
+    counts = dict.fromkeys(RULES, 0)
     tail, lines = b"", 1
     while block := file.read(_BLOCK):
+        job.check()
         text = tail + block
-        for rule, pattern in rules.items():
-            for match in pattern.finditer(text):
+        for pattern in rules:
+            if not any(word in text for word in pattern.words):
+                continue
+            for match in pattern.expression.finditer(text):
                 # What lies wholly in the tail was found with the block before.
-                if match.end() <= len(tail) or counts[rule] >= _PER_RULE_AND_FILE:
+                if match.end() <= len(tail) or counts[pattern.rule] >= _PER_RULE_AND_FILE:
                     continue
                 line = lines + text.count(b"\n", 0, match.start())
-                if line == last[rule]:
-                    continue
-                last[rule] = line
-                counts[rule] += 1
-                yield Violation(rule, name, line)
+                if (pattern.rule, line) not in seen:
+                    seen.add((pattern.rule, line))
+                    counts[pattern.rule] += 1
+                    yield Violation(pattern.rule, name, line)
         keep = text[-_OVERLAP:]
         lines += text.count(b"\n", 0, len(text) - len(keep))
         tail = keep
