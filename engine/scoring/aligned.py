@@ -69,7 +69,7 @@ def lay(
             column=", ".join(evaluation.key_columns),
             todo="A reference must name each row once; build it again.",
         )
-    duplicates = keep_first(con, agent, keys)
+    duplicates = keep_first(con, keys)
     left = [f"r.{c.sql} AS rc_{c.sql}" for c in reference.columns.values()]
     right = [f"a.{c.sql} AS ac_{c.sql}" for c in agent.columns.values()]
     own = [f"r.k{i}" for i in range(len(keys.names))]

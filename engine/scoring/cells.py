@@ -67,6 +67,20 @@ class Cell:
         )
 
     @property
+    def matches(self) -> str:
+        """SQL of whether a pair matches: a status in `MATCHES`, and quicker to count."""
+        if self.agent is None:
+            return "false"
+        same = f"{self.reference} = {self.agent}"
+        if self._near:
+            same = f"({same} OR {self._distance} <= {self.tolerance!r}::DOUBLE)"
+        # Null where either cell is: then a match only if both are, and the agent has the key.
+        return (
+            f"coalesce({same}, {self.reference_cell} IS NULL AND {self.agent_cell} IS NULL "
+            "AND arn IS NOT NULL)"
+        )
+
+    @property
     def _near(self) -> bool:
         return self.compared_as != "text" and self.tolerance > 0
 

@@ -5,6 +5,8 @@ Everything happens in a scratch database in memory that spills to disk under its
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ from engine.base.errors import BadInput, bad_file
 from engine.base.jobs import Job
 from engine.catalogue.task import TableEvaluation
 from engine.scoring.aligned import Aligned, lay
-from engine.scoring.cells import MATCHES, number
+from engine.scoring.cells import number
 from engine.scoring.diff import write_diff
 from engine.scoring.output import MAX_BYTES, Unreadable, open_table
 from engine.scoring.score import Score, Tally, score_of, zero_score
@@ -30,6 +32,7 @@ UNORDERED = ("ventilation_status", "specimen")
 """Labels: never in the ordered error, even where they are written as numbers."""
 
 _MAX_SCORED = 64
+_MAX_THREADS = 8
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,9 @@ def judge_table(
         raise BadInput(f"The task scores more than {_MAX_SCORED} columns.")
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)
-    con = duck.connect(memory_limit=memory_limit, scratch=scratch)
+    # Each thread holds buffers of its own, which count against the limit.
+    threads = min(os.cpu_count() or 1, _MAX_THREADS)
+    con = duck.connect(memory_limit=memory_limit, threads=threads, scratch=scratch)
     try:
         with duck.interruptible(con, job):
             inputs = _Inputs(evaluation, output, reference, unordered, max_bytes)
@@ -228,8 +233,7 @@ def _tally(
     aligned: Aligned, evaluation: TableEvaluation, missing: Sequence[str], unordered: Sequence[str]
 ) -> Tally:
     """Count matches and sum the ordered errors, in one pass over the pairs."""
-    states = ", ".join(str(status) for status in MATCHES)
-    sums = [f"count(*) FILTER ({cell.status} IN ({states}))" for cell in aligned.cells]
+    sums = [f"count(*) FILTER ({cell.matches})" for cell in aligned.cells]
     ordered = [
         name
         for name in evaluation.value_columns
@@ -278,8 +282,13 @@ def _ordered_error(aligned: Aligned, name: str, scale: float) -> str:
     column = aligned.reference.columns[name]
     r = f"({number(column, f'rc_{column.sql}')})::DOUBLE"
     a = f"({number(agent, f'ac_{agent.sql}')})::DOUBLE"
+    if math.isfinite(scale):  # so are the reference's values; an infinite distance counts 1
+        lone = f"CASE WHEN {r} IS NULL AND {a} IS NULL THEN 0 ELSE 1 END"
+        share = f"abs({r} - {a}) / {scale!r}::DOUBLE"
+        error = f"coalesce(CASE WHEN {share} > 1 THEN 1 ELSE {share} END, {lone})"
+        return f"coalesce(sum({error}) FILTER (arn IS NOT NULL), 0)"
     return (
         f"coalesce(sum(CASE WHEN arn IS NULL OR {r} = {a} OR ({r} IS NULL AND {a} IS NULL) THEN 0 "
         f"WHEN {r} IS NULL OR {a} IS NULL THEN 1 "
-        f"ELSE least(abs({r} - {a}) / {scale!r}::DOUBLE, 1) END), 0)"
+        f"ELSE least(abs({r} - {a}) / 'inf'::DOUBLE, 1) END), 0)"
     )

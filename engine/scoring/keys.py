@@ -107,17 +107,22 @@ def count_distinct(con: duckdb.DuckDBPyConnection, relation: str, keys: Keys) ->
     return int(fetch_row(con, f"SELECT count(*) FROM ({groups})")[0])  # noqa: S608  (our own names)
 
 
-def keep_first(con: duckdb.DuckDBPyConnection, agent: Side, keys: Keys) -> int:
+def keep_first(con: duckdb.DuckDBPyConnection, keys: Keys) -> int:
     """Make ``later_rows`` and ``agent_kept``; returns the number of later rows."""
-    duplicates = agent.rows - count_distinct(con, "agent_keyed", keys) if agent.rows else 0
+    con.execute(
+        "CREATE OR REPLACE TABLE repeated AS "  # noqa: S608  (our own names)
+        f"SELECT {keys.columns}, min(rn) AS first_rn, count(*) AS times FROM agent_keyed "
+        "GROUP BY ALL HAVING count(*) > 1"
+    )
+    duplicates = int(fetch_row(con, "SELECT coalesce(sum(times - 1), 0) FROM repeated")[0])
     if not duplicates:
         con.execute("CREATE OR REPLACE TABLE later_rows (rn BIGINT)")
         con.execute("CREATE OR REPLACE VIEW agent_kept AS FROM agent_keyed")
         return 0
+    same = " AND ".join(f"a.k{i} IS NOT DISTINCT FROM b.k{i}" for i in range(len(keys.names)))
     con.execute(
-        "CREATE OR REPLACE TABLE later_rows AS SELECT rn FROM "  # noqa: S608  (our own names)
-        f"(SELECT rn, row_number() OVER (PARTITION BY {keys.columns} ORDER BY rn) AS place "
-        "FROM agent_keyed) WHERE place > 1"
+        "CREATE OR REPLACE TABLE later_rows AS SELECT a.rn FROM agent_keyed a "  # noqa: S608  (our own names)
+        f"JOIN repeated b ON {same} WHERE a.rn <> b.first_rn"
     )
     con.execute(
         "CREATE OR REPLACE VIEW agent_kept AS "

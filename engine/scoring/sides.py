@@ -36,6 +36,7 @@ from engine.scoring.values import fetch_row
 Stored = Literal["int", "float", "bool", "time", "text"]
 
 _SAMPLE = 5_000
+_BUFFER = 8 * MAX_LINE
 _PIECE_ROWS = 20_000
 _REFERENCE_BYTES = 1 << 40
 
@@ -163,7 +164,7 @@ def _load_plain(
     reader = (
         f"read_csv({quote_text(path)}, columns = {{{fields}}}, auto_detect = false, "
         f"header = true, delim = ',', quote = '\"', escape = '\"', nullstr = '', "
-        f"strict_mode = true, max_line_size = {2 * MAX_LINE})"
+        f"strict_mode = true, max_line_size = {2 * MAX_LINE}, buffer_size = {_BUFFER})"
     )
     guess = _guess(con, reader, places)
     tried = {
