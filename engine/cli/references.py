@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from engine.base.duck import connect
-from engine.base.errors import JudgedFailed
+from engine.base.errors import BadInput, JudgedFailed
 from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.catalogue.task import list_tasks
 from engine.cli.context import CliContext, existing, pass_context
-from engine.references import build_references, open_reference, verify_references
+from engine.references import (
+    build_references,
+    open_reference,
+    targets_left_out,
+    verify_references,
+)
 from engine.references.canonical import write_canonical_csv
 from engine.references.targets import find_target
 from engine.scoring import Score, score_table
@@ -30,8 +36,19 @@ def command() -> None:
 @click.option("--target", "targets", metavar="KEY", multiple=True, help="Default: all that fit.")
 @click.option("--out", metavar="DIR", help="Also write DIR/KEY.parquet.")
 @pass_context
-def build(context: CliContext, source: str, targets: Sequence[str], out: str | None) -> None:
-    """Build reference tables of SOURCE with their manifests, and the concepts they need."""
+@click.pass_context
+def build(
+    ctx: click.Context,
+    context: CliContext,
+    *,
+    source: str,
+    targets: Sequence[str],
+    out: str | None,
+) -> None:
+    """Build reference tables of SOURCE with their manifests, and the concepts they need.
+
+    Leaves with 3 when the source lacks tables that some targets need; the others are built.
+    """
     with context.job() as job:
         built = build_references(
             context.home,
@@ -40,9 +57,11 @@ def build(context: CliContext, source: str, targets: Sequence[str], out: str | N
             job=job,
             out=existing(out) if out else None,
         )
+    left_out = targets_left_out(context.home, source) if not targets else ()
     context.result(
         {
             "source": source,
+            "left_out": [asdict(item) for item in left_out],
             "references": [
                 {
                     "key": item.key,
@@ -64,6 +83,13 @@ def build(context: CliContext, source: str, targets: Sequence[str], out: str | N
             for item in built
         ],
     )
+    if left_out:
+        context.say(
+            f"Left out for lack of tables: {', '.join(item.key for item in left_out)}. The source "
+            f"lacks {', '.join(sorted({lost for item in left_out for lost in item.missing}))}. "
+            "Add the files to the source's folder and register it again."
+        )
+        ctx.exit(BadInput.exit_code)
 
 
 @command.command()
@@ -77,6 +103,11 @@ def verify(context: CliContext, source: str, targets: Sequence[str]) -> None:
     """
     with context.job() as job:
         found = verify_references(context.home, source, list(targets) or None, job=job)
+        if not found:
+            raise BadInput(
+                "No reference has been built for this source.",
+                todo=f"Run `m4bench references build {source}`.",
+            )
         results = [
             (item, _score_itself(context.home, source, item.key, job) if not item.problems else {})
             for item in found

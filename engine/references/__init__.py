@@ -1,6 +1,6 @@
 """The tables that agents' outputs are judged against, with manifests that fail closed."""
 
-from engine.references.build import BuiltReference, build_references
+from engine.references.build import BuiltReference, LeftOut, build_references, targets_left_out
 from engine.references.manifest import Manifest
 from engine.references.state import (
     ReferenceState,
@@ -13,6 +13,7 @@ from engine.references.targets import find_target, list_targets
 
 __all__ = [
     "BuiltReference",
+    "LeftOut",
     "Manifest",
     "ReferenceState",
     "Verified",
@@ -21,5 +22,6 @@ __all__ = [
     "list_targets",
     "open_reference",
     "reference_state",
+    "targets_left_out",
     "verify_references",
 ]

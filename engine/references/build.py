@@ -20,7 +20,7 @@ from engine.base.paths import Home
 from engine.concepts import build_concepts, concept_graph
 from engine.concepts.honesty import must_be_honest
 from engine.concepts.query import Query
-from engine.concepts.tables import must_be_there, source_columns
+from engine.concepts.tables import missing_for, must_be_there, source_columns
 from engine.references.canonical import canonical_sha256, copy_file
 from engine.references.manifest import (
     FORMAT,
@@ -53,6 +53,27 @@ class BuiltReference:
     """Rows whose key occurred before; 0 in sound data."""
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """A target that the source lacks tables for."""
+
+    key: str
+    """The target."""
+    missing: tuple[str, ...]
+    """Source tables (or ``table (columns)``) that are lacking."""
+
+
+def targets_left_out(home: Home, source: str) -> tuple[LeftOut, ...]:
+    """The targets of the source's kind that it lacks tables for.
+
+    Raises:
+        UsageError: unknown source.
+    """
+    info = find_source(home, source)
+    found = _missing(info, _targets(info, None))
+    return tuple(LeftOut(key, lost) for key, lost in found.items())
+
+
 def build_references(
     home: Home,
     source: str,
@@ -66,17 +87,24 @@ def build_references(
     Args:
         home: where everything is kept.
         source: name of the source.
-        keys: the targets; all that fit the source's kind when None.
+        keys: the targets; when None all that fit the source's kind and that it has the
+            tables for (`targets_left_out` names the others).
         job: progress by target; a cancel keeps what is finished.
         out: a folder that gets a copy ``KEY.parquet`` of each.
 
     Raises:
         UsageError: unknown target, or one of the other kind of source.
-        BadInput: the source lacks tables; names them and what needs them.
+        BadInput: the source lacks tables for a target of `keys`, or for all; names them and
+            what needs them.
         Cancelled, Busy, StorageFull, HarnessFault.
     """
     info = find_source(home, source)
     targets = _targets(info, keys)
+    if keys is None:
+        lacking = _missing(info, targets)
+        targets = tuple(t for t in targets if t.name not in lacking) or targets
+        for key, lost in lacking.items():
+            job.message(f"{key}: left out, the source lacks {', '.join(lost)}")
     done: list[BuiltReference] = []
     with _locked(home, source):
         stale = [t for t in targets if reference_state(home, source, t.name).state != "ready"]
@@ -118,6 +146,17 @@ def _targets(info: SourceInfo, keys: Sequence[str] | None) -> tuple[Query, ...]:
     return targets
 
 
+def _missing(info: SourceInfo, targets: Sequence[Query]) -> dict[str, tuple[str, ...]]:
+    """Key of each target that the source lacks something for, and what."""
+    con = open_source(info)
+    try:
+        present = source_columns(con)
+    finally:
+        con.close()
+    lacking = {t.name: missing_for(concept_graph(), t, present) for t in targets}
+    return {key: lost for key, lost in lacking.items() if lost}
+
+
 def _must_have_tables(info: SourceInfo, targets: Sequence[Query]) -> None:
     if not targets:
         return
@@ -143,6 +182,8 @@ def _locked(home: Home, source: str) -> Iterator[None]:
     except OSError as error:
         raise os_error(error, "building the references") from error
     try:
+        for left in folder.glob(".*.part"):  # by a program that was killed
+            left.unlink(missing_ok=True)
         yield
     finally:
         lock.release()

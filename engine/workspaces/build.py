@@ -140,6 +140,8 @@ def _locked(path: Path, job: Job) -> Iterator[None]:
     except OSError as error:
         raise os_error(error, "preparing the workspace") from error
     try:
+        for left in path.parent.glob(f".{path.name}.*.part*"):  # by a program that was killed
+            left.unlink(missing_ok=True)
         yield
     finally:
         lock.release()

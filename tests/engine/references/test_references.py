@@ -89,6 +89,8 @@ def _assert_closed(home: Home, state: str, why: str) -> None:
 
 def test_absent(mimic_home_copy: Home) -> None:
     _assert_closed(mimic_home_copy, "absent", "not been built")
+    arguments = ["--home", str(mimic_home_copy.root), "references", "verify", "mimic-demo"]
+    assert run(arguments) == 3
 
 
 def test_changed_file(home: Home) -> None:
@@ -119,8 +121,11 @@ def test_changed_definition_data_and_engine(home: Home) -> None:
         _assert_closed(home, "stale", why)
     path.write_text("{")
     _assert_closed(home, "stale", "cannot be read")
+    left = path.with_name(".charlson.parquet.killed.part")
+    left.write_text("half")
     built = build_references(home, "mimic-demo", ["charlson"], job=SimpleJob())
     assert [item.fresh for item in built] == [False]
+    assert not left.exists()
     assert open_reference(home, "mimic-demo", "charlson").exists()
 
 
@@ -165,6 +170,26 @@ def test_missing_tables_are_named_with_what_needs_them(mimic_home_copy: Home) ->
         con.execute("DROP TABLE mimiciv_icu.chartevents")
     with pytest.raises(BadInput, match=r"mimiciv_icu.chartevents is needed by ventilation"):
         build_references(mimic_home_copy, "mimic-demo", ["ventilation"], job=SimpleJob())
+
+
+def test_all_that_can_be_built_are(
+    small_built_copy: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with writing_source(small_built_copy, "mimic-demo") as con:
+        con.execute("DROP TABLE mimiciv_hosp.diagnoses_icd")
+    arguments = ["--home", str(small_built_copy.root), "--json", "references", "build"]
+    assert run([*arguments, "mimic-demo"]) == 3
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    left = {item["key"]: item["missing"] for item in told["left_out"]}
+    assert left["charlson"] == ["mimiciv_hosp.diagnoses_icd"]
+    assert "ventilation" in {item["key"] for item in told["references"]}
+    assert "Left out for lack of tables" in err
+    with writing_source(small_built_copy, "mimic-demo") as con:
+        con.execute("DROP SCHEMA mimiciv_icu CASCADE")
+        con.execute("DROP SCHEMA mimiciv_hosp CASCADE")
+    assert run([*arguments, "mimic-demo"]) == 3
+    assert "is needed by" in json.loads(capsys.readouterr().out)["text"]
 
 
 def test_a_stop_before_the_work(mimic_home_copy: Home) -> None:

@@ -152,6 +152,15 @@ def test_a_cancel_leaves_nothing(small_built_copy: Home) -> None:
     assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == []
 
 
+def test_what_a_killed_program_left_is_removed(small_built_copy: Home) -> None:
+    folder = small_built_copy.workspaces / "mimic-demo"
+    folder.mkdir(parents=True)
+    for name in (f".{RAW}.duckdb.abc.part", f".{RAW}.duckdb.abc.part.wal"):
+        (folder / name).write_text("half")
+    build(small_built_copy, RAW)
+    assert not list(folder.glob(".*"))
+
+
 def test_wrong_calls(small_built: Home) -> None:
     with pytest.raises(UsageError, match="needs a source of kind eicu"):
         build(small_built, "eicu-gcs")
