@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -109,3 +111,27 @@ def test_command_line(
     assert left["age"]["status"] == "fresh"
     assert "lacks mimiciv_hosp.diagnoses_icd" in err
     assert run([*build, "--only", "charlsn"]) == 2
+
+
+def test_a_killed_build_goes_on_where_it_was(small_built_copy: Home) -> None:
+    with writing_source(small_built_copy, SOURCE) as con:
+        con.execute("DROP SCHEMA mimiciv_derived CASCADE")
+    home = ["--home", str(small_built_copy.root), "--events", "ndjson"]
+    program = subprocess.Popen(
+        [sys.executable, "-m", "engine.cli.main", *home, "concepts", "build", SOURCE],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    with program:
+        assert program.stderr is not None
+        for line in program.stderr:
+            event = json.loads(line)
+            if event["event"] == "progress" and event["done"] >= 3:
+                program.kill()
+                break
+    built = {item.name: item for item in build_concepts(small_built_copy, SOURCE, job=SimpleJob())}
+    # At least those that were told as finished are kept.
+    assert sum(item.status == "fresh" for item in built.values()) >= 3
+    assert {item.status for item in built.values()} <= {"fresh", "built"}
+    assert set(built) == set(concept_graph().concepts)
