@@ -298,6 +298,7 @@ QSplitter::handle { background: transparent; }
 QSplitter::handle:hover { background: $selection; }
 QStatusBar { background: $surface; border-top: 1px solid $line; color: $muted; }
 QStatusBar::item { border: 0; }
+QStatusBar QLabel { padding-left: ${p10}px; }
 QMenuBar { background: $surface; border-bottom: 1px solid $line; }
 QMenuBar::item { padding: ${p4}px ${p9}px; background: transparent; }
 QMenuBar::item:selected { background: $hover; }

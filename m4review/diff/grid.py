@@ -7,10 +7,10 @@ indexes, scrolling to the top before a shrinking reset.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal
-from PySide6.QtGui import QFont, QKeyEvent, QPaintEvent
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -29,9 +29,11 @@ from m4review.diff.query import Sort
 from m4review.diff.reader import View
 from m4review.diff.table import AnyIndex, DiffModel
 
-WAIT = 0.03
+WAIT = 0.025
 """Seconds that a paint waits for its rows: most come in time, and the window stays alive."""
 FROZEN = ("row", "status", "key")
+_WIDEST = 18
+"""Widest column at first, in line heights; the user may make it wider."""
 
 
 class _Half(QTableView):
@@ -165,23 +167,32 @@ class DiffGrid(QFrame):
         self._foot.setFixedHeight(self.values.horizontalScrollBar().sizeHint().height())
         self._fit_keys()
 
-    def default_widths(self) -> None:
-        """Widths from the headers and from what such columns usually hold."""
-        em = self.fontMetrics().averageCharWidth()
+    def default_widths(self, longest: Mapping[str, str]) -> None:
+        """Widths that show names and values whole, within reason.
+
+        Args:
+            longest: by field a value that is about as long as they come.
+        """
+        metrics = QFontMetrics(self._delegate.font)
+        room = round(metrics.height() * 1.1)  # beside the text
+        sign = round(metrics.height() * 1.2)
         for at, column in enumerate(self.model.columns):
+            title = metrics.horizontalAdvance(column.title + " ▲") * 1.1
+            value = metrics.horizontalAdvance(longest.get(self.model.fields[at], ""))
+            width: float
             match column.part:
                 case "row":
-                    width = em * (len(f"{self.model.rowCount():,}") + 3)
+                    width = metrics.horizontalAdvance(f"{self.model.rowCount():,}") + room
+                    width = max(width, title + room)
                 case "status":
-                    width = em * 15
+                    width = metrics.horizontalAdvance("10 columns") + sign + room
                 case "key":
-                    width = em * max(len(column.title) + 4, 13)
+                    width = max(title, value) + room
                 case _:
-                    times = column.scored is not None and column.scored.compared_as == "time"
-                    numeric = column.numeric
-                    least = 25 if times else 13 if numeric else 22
-                    width = em * max(least, len(column.title) // 2 + 7)
-            self.set_width(at, width)
+                    least = metrics.horizontalAdvance("no such row") + room
+                    half = (title + metrics.horizontalAdvance("> 99.9 %")) / 2 + room
+                    width = max(least, half, value + sign + room)
+            self.set_width(at, round(min(width, metrics.height() * _WIDEST)))
 
     def set_width(self, column: int, width: int) -> None:
         """Set one column's width."""
@@ -241,7 +252,7 @@ class DiffGrid(QFrame):
     def _column_for(self, scored: int | None) -> int:
         now = self.keys.selectionModel().currentIndex()
         if scored is None:
-            return now.column() if now.isValid() else 2
+            return now.column() if now.isValid() else 1
         for at, column in enumerate(self.model.columns):
             if column.part == "agent" and column.scored and column.scored.index == scored:
                 return at

@@ -37,6 +37,8 @@ MEMORY = "400MB"
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "REAL")
 _TABLES = ("diff", "diff_columns", "diff_counts")
 _TOP_PAIRS = 12
+_SAMPLE = 200
+_NO_ROWS: Rows = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,14 @@ class DiffFile:
             ).fetchall()
         by_row = {record[0]: record for record in found}
         return [by_row[int(row)] for row in wanted]
+
+    def longest(self, cursor: duckdb.DuckDBPyConnection) -> dict[str, str]:
+        """By field the longest printed value among the first rows, for the columns' widths."""
+        records = self.read(cursor, View(Query(), None, self.layout.rows, _NO_ROWS), 0, _SAMPLE)
+        return {
+            field: max((printed(record[at]) for record in records), key=len, default="")
+            for at, field in enumerate(self.fields)
+        }
 
     def view(self, query: Query, job: Job) -> View:
         """Compute which rows are shown; can be cancelled.

@@ -120,8 +120,17 @@ class DiffModel(QAbstractTableModel):
         self._view = view
         self._size = loader.block_rows(view)
         self._blocks: OrderedDict[int, list[Record]] = OrderedDict()
+        self._waited_for: list[int] = []
         loader.use(view)
         loader.loaded.connect(self._take)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The column of the file that each column of the table shows."""
+        names = ["row", "key_status", *(key.field for key in self.layout_of_diff.keys)]
+        for column in self.layout_of_diff.scored:
+            names += [column.reference, column.agent]
+        return tuple(names)
 
     # --- the view
 
@@ -136,6 +145,7 @@ class DiffModel(QAbstractTableModel):
         self._view = view
         self._size = self._loader.block_rows(view)
         self._blocks.clear()
+        self._waited_for = []
         self._loader.use(view)
         self.endResetModel()
 
@@ -172,7 +182,9 @@ class DiffModel(QAbstractTableModel):
         if not lacking and not ahead:
             return
         self._loader.request([*lacking, *ahead])
-        if lacking and wait > 0:
+        # Both halves of the table paint the same rows: only the first of them waits.
+        if lacking and wait > 0 and lacking != self._waited_for:
+            self._waited_for = lacking
             self._loader.wait(lacking, wait)
             self._collect()
 

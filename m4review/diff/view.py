@@ -232,7 +232,7 @@ class DiffScreen(Screen):
         table.dataChanged.connect(self._rows_came)
         grid = DiffGrid(table, self.context.theme)
         table.setParent(grid)
-        grid.default_widths()
+        grid.default_widths(self.model.longest)
         self._restore_widths(grid)
         grid.sort_asked.connect(lambda field, add: self.model.toggle_sort(field, add=add))
         grid.current_changed.connect(self._current_changed)
@@ -411,7 +411,7 @@ class DiffScreen(Screen):
     def _theme_changed(self) -> None:
         if self.grid is not None:
             self.grid.set_look(self.context.theme, self.font())
-            self.grid.default_widths()
+            self.grid.default_widths(self.model.longest)
             self._restore_widths(self.grid)
 
     def _width_key(self, grid: DiffGrid) -> list[str]:

@@ -95,6 +95,7 @@ class DiffViewModel(QObject):
         self._runner = runner
         self.file: DiffFile | None = None
         self.view: View | None = None
+        self.longest: dict[str, str] = {}
         self.query = Query()
         self._undo: list[Query] = []
         self._computing: JobHandle | None = None
@@ -116,10 +117,12 @@ class DiffViewModel(QObject):
         """
         self._first_row = row
 
-        def work(job: Job) -> tuple[DiffFile, View]:
+        def work(job: Job) -> tuple[DiffFile, View, dict[str, str]]:
             file = DiffFile(path, scratch=scratch)
             try:
-                return file, file.view(Query(), job)
+                with file.cursor() as cursor:
+                    longest = file.longest(cursor)
+                return file, file.view(Query(), job), longest
             except BaseException:
                 file.close()
                 raise
@@ -129,8 +132,8 @@ class DiffViewModel(QObject):
             "Open the diff", work, on_done=self._opened, on_failed=self._open_failed, quiet=True
         )
 
-    def _opened(self, result: tuple[DiffFile, View]) -> None:
-        self.file, self.view = result
+    def _opened(self, result: tuple[DiffFile, View, dict[str, str]]) -> None:
+        self.file, self.view, self.longest = result
         self._busy(False)
         self.opened.emit()
         self.view_changed.emit(self.view)
@@ -221,6 +224,10 @@ class DiffViewModel(QObject):
             new = ()
         kept = others if add else ()
         self._change(replace(self.query, sort=(*kept, *new)[-3:]))
+
+    def show_query(self, query: Query) -> None:
+        """Show exactly this filter and order."""
+        self._change(query)
 
     def clear(self) -> None:
         """Show all rows in the file's order."""

@@ -1,0 +1,233 @@
+"""The diff of millions of rows in the real window: first paint, jumps, filter, sort, memory.
+
+    python benchmarks/diff_view.py [--rows 4126485] [--jumps 200] [--keep DIR]
+
+Makes a seeded diff file (two keys, 11 scored columns), opens it in the program's own diff screen
+(offscreen unless a display is set) and drives it. The plain way beside it fetches the same rows
+with ORDER BY … LIMIT … OFFSET on one connection, as a paging table does. Times are wall times in
+milliseconds; "painted" is until the frame stands, "filled" until no place-holder is left in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import duckdb
+from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication
+
+from engine.base.paths import open_home
+from m4review.app.application import make_application
+from m4review.app.interaction import Interaction
+from m4review.app.start import make_window
+from m4review.diff.grid import DiffGrid
+from m4review.diff.query import Query, Sort
+from m4review.diff.view import DiffScreen
+
+SCORED = 11
+
+
+def make(path: Path, rows: int) -> None:
+    """Write a diff file of `rows` rows."""
+    with duckdb.connect(str(path), config={"memory_limit": "1GB", "threads": 2}) as con:
+        cells = []
+        for i in range(SCORED):
+            value = f"round((i * {i + 3} % 4001) / 8.0, 2)"
+            status = (
+                f"CASE WHEN i * {2 * i + 7} % 101 = 3 THEN 2 WHEN i % 29 = {i} THEN 1 ELSE 0 END"
+            )
+            cells.append(
+                f"CASE WHEN ks = 2 THEN NULL ELSE {value} END AS r{i}, "
+                f"CASE WHEN ks = 1 THEN NULL ELSE {value} + ({status}) END AS a{i}, "
+                f"CASE WHEN ks = 1 THEN 6 WHEN ks = 2 THEN 7 ELSE {status} END::UTINYINT AS s{i}"
+            )
+        bits = " | ".join(
+            f"(CASE WHEN s{i} IN (0, 1, 5) THEN 0 ELSE 1 END::UBIGINT << {i})"
+            for i in range(SCORED)
+        )
+        named = ", ".join(f"r{i}, a{i}, s{i}" for i in range(SCORED))
+        con.execute(
+            "CREATE TABLE diff AS SELECT i AS row, ks::UTINYINT AS key_status, "  # noqa: S608 - ours
+            f"{bits} AS mismatches, k0, k1, {named} FROM (SELECT i, ks, 30000000 + i // 50 AS k0, "
+            f"TIMESTAMP '2150-01-01' + to_hours(i % 50) AS k1, {', '.join(cells)} FROM "
+            f"(SELECT i, CASE WHEN i % 997 = 5 THEN 1 WHEN i % 991 = 7 THEN 2 ELSE 0 END AS ks "
+            f"FROM range({rows}) t(i))) ORDER BY row"
+        )
+        con.execute(
+            "CREATE TABLE diff_columns (position INTEGER, name VARCHAR, role VARCHAR, "
+            "compared_as VARCHAR, tolerance DOUBLE)"
+        )
+        con.execute("INSERT INTO diff_columns VALUES (0, 'stay_id', 'key', 'number', 0)")
+        con.execute("INSERT INTO diff_columns VALUES (1, 'charttime', 'key', 'time', 0)")
+        con.execute(
+            "CREATE TABLE diff_counts (role VARCHAR, position INTEGER, status UTINYINT, "
+            "count BIGINT)"
+        )
+        con.execute(
+            "INSERT INTO diff_counts SELECT 'key', NULL, key_status, count(*) FROM diff GROUP BY 3"
+        )
+        for i in range(SCORED):
+            con.execute(
+                "INSERT INTO diff_columns VALUES (?, ?, 'scored', 'number', 1)", [i, f"rate_{i}"]
+            )
+            con.execute(
+                f"INSERT INTO diff_counts SELECT 'scored', {i}, s{i}, count(*) "  # noqa: S608 - ours
+                "FROM diff GROUP BY 3"
+            )
+
+
+def wait(until: Callable[[], bool]) -> None:
+    """Run the event loop until something holds."""
+    loop = QEventLoop()
+    while not until():
+        QTimer.singleShot(1, loop.quit)
+        loop.exec()
+
+
+def filled(grid: DiffGrid) -> bool:
+    """Is every visible row loaded?"""
+    first, last = grid.values.visible_rows()
+    last = min(last, grid.model.rowCount() - 1)
+    return all(grid.model.record(row) is not None for row in (first, last))
+
+
+def ms(start: float) -> float:
+    """Milliseconds since `start`."""
+    return (time.perf_counter() - start) * 1000
+
+
+def paint(grid: DiffGrid) -> None:
+    """Paint what is due now."""
+    grid.keys.viewport().repaint()
+    grid.values.viewport().repaint()
+
+
+def jumps(grid: DiffGrid, count: int) -> None:
+    """Jump to random rows with the scroll bar."""
+    dice = random.Random(7)
+    painted, complete = [], []
+    for _ in range(count):
+        start = time.perf_counter()
+        grid.values.verticalScrollBar().setValue(dice.randrange(grid.model.rowCount()))
+        paint(grid)
+        painted.append(ms(start))
+        wait(lambda: filled(grid))
+        paint(grid)
+        complete.append(ms(start))
+    for name, times in (("painted", painted), ("filled", complete)):
+        cuts = statistics.quantiles(times, n=20)
+        print(f"  {name:8} median {statistics.median(times):7.1f}  p95 {cuts[18]:7.1f}  "
+              f"worst {max(times):7.1f} ms")  # fmt: skip
+
+
+def changed(screen: DiffScreen, what: Callable[[], object]) -> float:
+    """Change the query; milliseconds until the new view is filled and painted."""
+    grid = screen.grid
+    assert grid is not None
+    start = time.perf_counter()
+    before = screen.model.view
+    what()
+    wait(lambda: screen.model.view is not before and filled(grid))
+    paint(grid)
+    return ms(start)
+
+
+def sort_by_three(screen: DiffScreen) -> None:
+    """Sort by three columns, in one change."""
+    screen.model.show_query(Query(sort=(Sort("r1", True), Sort("a2"), Sort("k1"))))
+
+
+def plain(path: Path, rows: int) -> float:
+    """A page by ORDER BY and OFFSET; median milliseconds of three."""
+    dice = random.Random(7)
+    times = []
+    with duckdb.connect(
+        str(path), read_only=True, config={"memory_limit": "1GB", "threads": 2}
+    ) as con:
+        for _ in range(3):
+            start = time.perf_counter()
+            con.execute(
+                "SELECT * FROM diff ORDER BY k0, k1, row LIMIT 256 OFFSET ?", [dice.randrange(rows)]
+            ).fetchall()
+            times.append(ms(start))
+    return statistics.median(times)
+
+
+def say(name: str, took: float) -> None:
+    """One line of the outcome."""
+    print(f"{name:26} {took:.0f} ms")
+
+
+def drive(path: Path, home: Path, count: int) -> None:
+    """Open the file in the window and measure."""
+    make_application([])
+    window = make_window(open_home(home), interaction=Interaction())
+    window.resize(1600, 1000)
+    window.show()
+    screen = window.screens["diff"]
+    assert isinstance(screen, DiffScreen)
+    window.stack.setCurrentWidget(screen)
+    QApplication.processEvents()
+    start = time.perf_counter()
+    screen.open_file(path)
+    wait(lambda: screen.grid is not None and filled(screen.grid))
+    grid = screen.grid
+    assert grid is not None
+    paint(grid)
+    print(f"  open to first filled frame {ms(start):.0f} ms")
+    wait(lambda: not window.context.runner.live)
+    print("jumps in the whole file")
+    jumps(grid, count)
+    model = screen.model
+    say("only mismatches", changed(screen, lambda: model.set_only_mismatches(True)))
+    print("jumps in the filtered view")
+    jumps(grid, count)
+    say("key contains 0012", changed(screen, lambda: model.set_text("0012")))
+    say("all rows again", changed(screen, model.clear))
+    say("sort by one value", changed(screen, lambda: model.toggle_sort("a3", add=False)))
+    print("jumps in the sorted view")
+    jumps(grid, count // 4)
+    say("sort by three", changed(screen, lambda: sort_by_three(screen)))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory of the process {peak:.0f} MiB; blocks held {grid.model.blocks_held}")
+    window.close()
+    window.deleteLater()
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=4_126_485)
+    parser.add_argument("--jumps", type=int, default=200)
+    parser.add_argument("--keep", type=Path, help="folder for the diff file, used again")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"diff-{options.rows}.duckdb"
+        if not path.exists():  # in a process of its own: its memory is not the window's
+            maker = multiprocessing.get_context("spawn").Process(
+                target=make, args=(path, options.rows)
+            )
+            maker.start()
+            maker.join()
+        print(f"{options.rows:,} rows x {SCORED} scored columns, {path.stat().st_size >> 20} MiB")
+        drive(path, Path(temporary) / "home", options.jumps)
+        print(f"plain way: one page by OFFSET {plain(path, options.rows):.0f} ms")
+
+
+if __name__ == "__main__":
+    main()
