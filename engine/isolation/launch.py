@@ -10,23 +10,31 @@ It does what must happen in the new process and cannot be asked of bubblewrap:
   the process, so that nothing is left behind, however it ends.
 
 Exit status 126 with one line of words on stderr: it could not be done.
+
+Only modules that load at once are imported (no pathlib, json, typing, signal): this program's
+start is most of a trivial run's time.
 """
+
+# pathlib alone would take longer than all the rest.
+# ruff: noqa: PTH102, PTH112, PTH123
 
 from __future__ import annotations
 
 import ctypes
 import fcntl
-import json
+import marshal
 import os
 import resource
-import signal
 import sys
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 CLONE_NEWNS = 0x00020000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_SLAVE = 0x2, 0x4, 0x1000, 0x4000, 0x80000
 PR_SET_PDEATHSIG = 1
+SIGKILL = 9
 CANNOT = 126
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -48,7 +56,14 @@ def _mount(source: str, target: str, kind: str | None, flags: int, data: str | N
 
 def die_with(parent: int) -> None:
     """Be killed when the process `parent` (ours) ends; end now if it already has."""
-    _checked(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
+    _checked(_libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl")
+    if os.getppid() != parent:
+        sys.exit(CANNOT)
+
+
+def live_on(parent: int) -> None:
+    """Undo `die_with`; end now if the parent has already ended."""
+    _checked(_libc.prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0), "prctl")
     if os.getppid() != parent:
         sys.exit(CANNOT)
 
@@ -61,13 +76,13 @@ def stage(place: str, binds: list[list[str]]) -> None:
     opened = [os.open(source, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC) for source, _ in binds]
     _mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711,size=64k")
     for handle, (_, name) in zip(opened, binds, strict=True):
-        target = Path(place) / name
-        source = Path(f"/proc/self/fd/{handle}")
-        if source.is_dir():
-            target.mkdir(mode=0o700)
+        target = f"{place}/{name}"
+        source = f"/proc/self/fd/{handle}"
+        if os.path.isdir(source):
+            os.mkdir(target, 0o700)
         else:
-            target.touch(mode=0o600)
-        _mount(str(source), str(target), None, MS_BIND)
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        _mount(source, target, None, MS_BIND)
         os.close(handle)
 
 
@@ -95,7 +110,8 @@ def main(spec: dict[str, Any]) -> None:
         stage(spec["stage"], spec["binds"])
     os.chdir("/")
     os.umask(0o022)
-    Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
+    with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("800")
     os.sched_setaffinity(0, spec["cpus"])
     os.nice(5)
     for name, value in spec["rlimits"].items():
@@ -105,7 +121,9 @@ def main(spec: dict[str, Any]) -> None:
         resource.setrlimit(kind, (limit, limit))
     if spec["user"] is not None:
         become(spec["user"])
-        die_with(spec["parent"])  # forgotten by the kernel when the user changed
+    # From here on the tie is bubblewrap's own (--die-with-parent): it makes it when its child is
+    # ready, and a bubblewrap that was killed before that would leave a child waiting for ever.
+    live_on(spec["parent"])
     renumber(spec["descriptors"])
     # An empty environment: bubblewrap's own can be read inside as /proc/1/environ.
     os.execve(spec["program"], spec["argv"], {})  # noqa: S606 - no shell is wanted
@@ -113,8 +131,8 @@ def main(spec: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     try:
-        with open(int(sys.argv[1]), encoding="utf-8") as _file:  # noqa: PTH123 - a descriptor
-            _spec = json.load(_file)
+        with open(int(sys.argv[1]), "rb") as _file:
+            _spec = marshal.load(_file)  # noqa: S302 - written by the same Python, just now
         main(_spec)
     except OSError as error:
         print(f"launch: {error.strerror or error}", file=sys.stderr)  # noqa: T201

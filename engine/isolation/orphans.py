@@ -1,8 +1,10 @@
-"""Ends sandboxes whose program is gone, by what they stand on: a root below our own home.
+"""Ends sandboxes whose program is gone, known by what they stand on: a root below our home.
 
 The kernel ends a sandbox when bubblewrap ends, at the word of the sandbox's first process; a
 program inside can reach that process and take the word back. Then, and only if this program is
 killed before it can kill the sandbox itself, processes stay (still shut in, without a network).
+And a first process can stay that bubblewrap, killed within some microseconds of its start, did
+not let go: it waits for ever and has run nothing; it is known by its command line.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import signal
 from pathlib import Path
 
 from engine.base.paths import Home
+from engine.isolation.supervise import SHELL
 
 
 def end_orphans(home: Home) -> int:
@@ -20,11 +23,21 @@ def end_orphans(home: Home) -> int:
     roots = {_inode(folder) for folder in home.sandbox.glob("*/root")} - {None}
     ended = 0
     for entry in Path("/proc").glob("[0-9]*"):
-        if _inode(entry / "root") in roots and _is_orphaned_first(entry):
+        ours = _inode(entry / "root") in roots or _waits(entry)
+        if ours and _is_orphaned_first(entry):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(int(entry.name), signal.SIGKILL)
                 ended += 1
     return ended
+
+
+def _waits(entry: Path) -> bool:
+    """Is it a bubblewrap of this program (of any home)?"""
+    try:
+        words = (entry / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return words[:1] == [b"bwrap"] and SHELL.encode() in words
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import marshal
 import os
 import secrets
 import select
@@ -114,7 +115,6 @@ class _Run:
         self.peak = 0
         self._lock = threading.Lock()
         self._first: int | None = None  # pidfd of the first process inside
-        self._process: subprocess.Popen[bytes] | None = None
         self._over = threading.Event()
         self._left = OUTPUT_KEPT
         self._cut = False
@@ -129,11 +129,13 @@ class _Run:
             self._kill()
 
     def _kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            if self._first is not None:
+        """Kill the first process, and so all; as soon as it is known, some milliseconds at most.
+
+        Never bubblewrap before that: its child would wait for it for ever.
+        """
+        if self._first is not None:
+            with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
-            elif self._process is not None:
-                self._process.kill()
 
     def to_its_end(self) -> Ended:
         with contextlib.ExitStack() as stack:
@@ -199,10 +201,10 @@ class _Run:
             # Readable inside as /proc/1/cmdline: it names no path of the host.
             "argv": [
                 *("bwrap", "--args", str(DESCRIPTORS["args"]), "--"),
-                *("/bin/sh", "-c", SHELL, "sh", *plan.argv),
+                *("/bin/sh", "-c", SHELL, "sh", *map(str, plan.argv)),
             ],
         }
-        spec_file = _memory_file(json.dumps(spec).encode(), stack)
+        spec_file = _memory_file(marshal.dumps(spec), stack)
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(LAUNCHER), str(spec_file)],
             stdin=subprocess.DEVNULL,
@@ -213,10 +215,6 @@ class _Run:
             cwd="/",
             start_new_session=True,  # Ctrl-C in a terminal is ours to handle
         )
-        with self._lock:
-            self._process = process
-            if self.reason is not None:
-                process.kill()
         pipes.close_childs_ends()
         return process
 
@@ -229,14 +227,14 @@ class _Run:
             pid = self._first_process(own, pipes)
             if pid is None:
                 return 0.0
-            os.write(pipes.block[1], b".")
+            _tell(pipes.block[1], b".")
             if not self._wait_for(pipes.ready[0], own, pipes):
                 self._not_set_up()
                 return 0.0
             started = self._started = time.monotonic()
             watcher = threading.Thread(target=self._watch, args=(pid,), name="sandbox-watch")
             watcher.start()
-            os.write(pipes.go[1], f"go {self._most_processes()}\n".encode())
+            _tell(pipes.go[1], f"go {self._most_processes()}\n".encode())
             pipes.close("go")
             self._read_output(own, pipes)
             return time.monotonic() - started
@@ -270,10 +268,15 @@ class _Run:
             line += block
         pid = int(json.loads(line)["child-pid"])
         with self._lock:
-            self._first = os.pidfd_open(pid)
+            try:
+                self._first = os.pidfd_open(pid)
+            except ProcessLookupError:  # killed with bubblewrap just now
+                pid = 0
             if self.reason is not None:
                 self._kill()
-        return pid
+        if pid == 0:
+            self._not_set_up()
+        return pid or None
 
     def _not_set_up(self) -> None:
         if self.reason is None:
@@ -378,8 +381,8 @@ class _Run:
             self._kill()
         pipes.close("go")
         pipes.close("block")
-        if self._first is None:
-            process.kill()
+        if self._first is None and process.poll() is None:
+            _kill_with_children(process)
         try:
             process.wait(_DEATH_SECONDS)
         except subprocess.TimeoutExpired:
@@ -387,17 +390,17 @@ class _Run:
             process.wait()
         first = self._first
         if first is None:
+            # It never got so far that its first process was known. If there is one, it holds
+            # stderr open until it sees that nobody is there to say the word, and ends.
+            if not _drained(pipes.stderr[0], _DEATH_SECONDS):
+                raise _cannot_end()
             return
         try:
             if not _is_over(first, _DEATH_SECONDS):
-                raise HarnessFault(
-                    "The processes in the sandbox cannot be ended.",
-                    todo="They wait for a disk or a device; restart the machine if they stay.",
-                )
+                raise _cannot_end()
         finally:
             with self._lock:
                 self._first = None
-                self._process = None
                 os.close(first)
 
 
@@ -443,6 +446,40 @@ def _memory_file(content: bytes, stack: contextlib.ExitStack) -> int:
         file.write(content)
     os.lseek(handle, 0, os.SEEK_SET)
     return handle
+
+
+def _kill_with_children(process: subprocess.Popen[bytes]) -> None:
+    """Kill bubblewrap in the middle of its start together with what it has started."""
+    process.send_signal(signal.SIGSTOP)  # so that no further child comes
+    children = _lines(Path(f"/proc/{process.pid}/task/{process.pid}/children"))
+    for child in " ".join(children).split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(child), signal.SIGKILL)
+    process.kill()
+
+
+def _tell(handle: int, word: bytes) -> None:
+    """Write to a process that may have been killed just now."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(handle, word)
+
+
+def _drained(handle: int, seconds: float) -> bool:
+    """Read (and drop) until nobody holds the other end; False if somebody still does."""
+    deadline = time.monotonic() + seconds
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    while (left := deadline - time.monotonic()) > 0:
+        if poll.poll(left * 1000) and not os.read(handle, _BLOCK):
+            return True
+    return False
+
+
+def _cannot_end() -> HarnessFault:
+    return HarnessFault(
+        "The processes in the sandbox cannot be ended.",
+        todo="They wait for a disk or a device; restart the machine if they stay.",
+    )
 
 
 def _is_over(pidfd: int | None, seconds: float = 0.0) -> bool:
