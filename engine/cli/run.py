@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from engine.cli.context import CliContext, existing, pass_context
-from engine.cli.runs import show_record
+from engine.cli.runs import open_workbench, show_record
 from engine.runs.records import CONDITIONS, SCHEMAS, RunEvent, RunRequest
-from engine.workbench import Workbench
 
 
 @click.command()
@@ -93,8 +92,7 @@ def command(
         time_limit_seconds=time_limit,
         results=Path(results).absolute() if results else None,
     )
-    workbench = Workbench(context.home)
-    workbench.recover()
+    workbench = open_workbench(context)
 
     def tell(event: RunEvent) -> None:
         if event.kind == "state":

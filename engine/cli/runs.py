@@ -20,8 +20,7 @@ def command() -> None:
 @pass_context
 def list_(context: CliContext, task: str | None) -> None:
     """All runs, newest first."""
-    workbench = Workbench(context.home)
-    workbench.recover()
+    workbench = open_workbench(context)
     found = workbench.runs(task=task)
     context.result([_as_json(run) for run in found], rows=[_brief(run) for run in found])
 
@@ -32,8 +31,7 @@ def list_(context: CliContext, task: str | None) -> None:
 @pass_context
 def show(context: CliContext, run: str, log: bool) -> None:
     """The record of RUN."""
-    workbench = Workbench(context.home)
-    workbench.recover()
+    workbench = open_workbench(context)
     record = workbench.run_record(run)
     show_record(context, record)
     if log:
@@ -47,6 +45,15 @@ def delete(context: CliContext, run: str) -> None:
     """Delete RUN and its folder."""
     Workbench(context.home).delete_run(run)
     context.result({"deleted": run}, text=f"Deleted {run}.")
+
+
+def open_workbench(context: CliContext) -> Workbench:
+    """The workbench, after runs of killed programs have been finished or closed."""
+    workbench = Workbench(context.home)
+    for run in workbench.recover():
+        end = run.failure_reason or run.state
+        context.say(f"{run.run_id} was left by a program that was killed; it is now: {end}")
+    return workbench
 
 
 def show_record(context: CliContext, record: RunRecord) -> None:

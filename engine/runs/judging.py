@@ -26,7 +26,7 @@ def judge_collected(run: LiveRun, task: Task, reference: Path, judge: Judge) -> 
     given = lint.Given(
         run_id=run.run_id,
         private=tuple(facts["_private"]),
-        files=facts["_given"],
+        files=facts["given_files"],
         database_sha256=facts["agent_db"]["sha256"],
         reference=reference,
         reference_csv_sha256=str(facts["reference"].get("csv_sha256", "")),

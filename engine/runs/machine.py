@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from engine import __version__
 from engine.agents.interface import DATABASE, INSTRUCTION, JOB, Agent, AgentRequest, Launch
 from engine.base.errors import Cancelled, StorageFull
 from engine.base.files import sha256_of
@@ -142,7 +143,9 @@ class RunMachine:
         request, task = assignment.request, assignment.task
         at = datetime.now(UTC)
         facts = {
+            "engine_version": __version__,
             "reasoning_effort": launch.reasoning_effort,
+            "reasoning_effort_requested": None,
             "time_limit_seconds": assignment.limits.wall_seconds,
             "backend": assignment.sandbox.name,
             "skills": skills,
@@ -236,7 +239,7 @@ def _canary(run: LiveRun, assignment: Assignment, given: Mapping[str, str]) -> b
         "publishable": sandbox.publishable,
         "publishable_reason": sandbox.publishable_reason,
         "sandbox": sandbox.describe(),
-        "_given": dict(given),
+        "given_files": dict(given),
     }
     run.enter(State.CANARY, facts)
     report = run_canary(

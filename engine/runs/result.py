@@ -94,6 +94,7 @@ def compose(summary: RunSummary, facts: Mapping[str, Any]) -> dict[str, Any]:
     known = {key: value for key, value in facts.items() if not key.startswith("_")}
     return {
         "format": FORMAT,
+        "engine_version": None,
         "run_id": summary.run_id,
         "task": summary.task,
         "source": summary.source,
@@ -117,6 +118,7 @@ def compose(summary: RunSummary, facts: Mapping[str, Any]) -> dict[str, Any]:
         "backend": "",
         "sandbox": {},
         "skills": [],
+        "given_files": {},
         "reference": None,
         "agent_db": None,
         "agent_result": None,

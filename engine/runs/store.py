@@ -268,23 +268,25 @@ class RunStore:
             )
         return _stored(row)
 
-    def list(self, task: str | None = None) -> tuple[StoredRun, ...]:
+    def list(self, task: str | None = None) -> tuple[RunSummary, ...]:
         """All runs (of a task), newest first."""
         with self._open("reading the runs") as con:
             rows = con.execute(
-                """
-                SELECT * FROM runs WHERE ?1 IS NULL OR task = ?1
+                f"""
+                SELECT {_SUMMARY} FROM runs WHERE ?1 IS NULL OR task = ?1
                 ORDER BY started_at DESC, rowid DESC
-                """,
+                """,  # noqa: S608 - our own column names
                 [task],
             ).fetchall()
-        return tuple(_stored(row) for row in rows)
+        return tuple(_summary(row) for row in rows)
 
     def orphans(self) -> tuple[StoredRun, ...]:
         """Runs in a live state whose process is gone, oldest first."""
-        return tuple(
-            run for run in reversed(self.list()) if run.state in LIVE and not run.owner.alive
-        )
+        with self._open("looking for interrupted runs") as con:
+            rows = con.execute(
+                "SELECT * FROM runs WHERE ended_at IS NULL ORDER BY started_at, rowid"
+            ).fetchall()
+        return tuple(run for run in map(_stored, rows) if not run.owner.alive)
 
     def events(self, run_id: str) -> tuple[tuple[str, str, str], ...]:
         """The run's way: (time, state, text), oldest first."""
@@ -328,26 +330,36 @@ def _event(con: sqlite3.Connection, run_id: str, at: str, state: State, text: st
     )
 
 
-def _stored(row: sqlite3.Row) -> StoredRun:
+_SUMMARY = (
+    "run_id, task, source, agent, model, condition, schema, trial, state, failure_reason, "
+    "reward, strict_pass, started_at, ended_at"
+)
+
+
+def _summary(row: sqlite3.Row) -> RunSummary:
     state = State(row["state"])
+    return RunSummary(
+        run_id=row["run_id"],
+        task=row["task"],
+        source=row["source"],
+        agent=row["agent"],
+        model=row["model"],
+        condition=row["condition"],
+        schema=row["schema"],
+        trial=row["trial"],
+        state=state.value,
+        failure_reason=row["failure_reason"],
+        reward=row["reward"],
+        strict_pass=None if row["strict_pass"] is None else bool(row["strict_pass"]),
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+        live=state in LIVE,
+    )
+
+
+def _stored(row: sqlite3.Row) -> StoredRun:
     return StoredRun(
-        summary=RunSummary(
-            run_id=row["run_id"],
-            task=row["task"],
-            source=row["source"],
-            agent=row["agent"],
-            model=row["model"],
-            condition=row["condition"],
-            schema=row["schema"],
-            trial=row["trial"],
-            state=state.value,
-            failure_reason=row["failure_reason"],
-            reward=row["reward"],
-            strict_pass=None if row["strict_pass"] is None else bool(row["strict_pass"]),
-            started_at=row["started_at"],
-            ended_at=row["ended_at"],
-            live=state in LIVE,
-        ),
+        summary=_summary(row),
         owner=Owner(row["owner_pid"], row["owner_started"]),
         facts=json.loads(row["facts"]),
     )

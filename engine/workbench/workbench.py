@@ -195,7 +195,7 @@ class Workbench:
 
     def runs(self, *, task: str | None = None) -> tuple[RunSummary, ...]:
         """All runs (of a task), newest first."""
-        return tuple(run.summary for run in self._store.list(task))
+        return self._store.list(task)
 
     def run_record(self, run_id: str) -> RunRecord:
         """Everything that is known of a run.

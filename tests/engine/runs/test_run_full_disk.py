@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import absent
 from run_bench import RIGHT, Bench
 from sandbox_store import share_sandbox
 
 from engine.base.errors import StorageFull
-from engine.base.paths import Home
 from engine.workbench import Workbench
 
 pytestmark = pytest.mark.sandbox
@@ -22,32 +19,24 @@ SIZE = 24 << 20
 
 
 @pytest.fixture
-def bench(tmp_path: Path, sandbox_store: Path) -> Iterator[Bench]:
+def bench(small_disk: Path, sandbox_store: Path) -> Bench:
     """A home on a file system of 24 MiB of its own."""
-    if os.geteuid() != 0:
-        absent("root (to mount a small file system)")
-    bench = Bench(tmp_path).build()
-    place = bench.home.root
-    subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=0700", "tmpfs", str(place)], check=True
-    )
-    try:
-        share_sandbox(Home(place), sandbox_store)
-        yield bench
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
+    subprocess.run(["mount", "-o", f"remount,size={SIZE}", str(small_disk)], check=True)
+    bench = Bench(small_disk).build()
+    share_sandbox(bench.home, sandbox_store)
+    return bench
 
 
 def closed_without_reward(bench: Bench) -> str:
     (run,) = bench.store.list()
-    assert (run.summary.state, run.summary.failure_reason) == ("failed", "exception")
-    assert run.summary.reward is None
-    record = bench.record(run.summary.run_id)
+    assert (run.state, run.failure_reason) == ("failed", "exception")
+    assert run.reward is None
+    record = bench.record(run.run_id)
     assert record["failure_reason"] == "exception"
     assert record["test_results"] is None
     # With the run's log gone there is room again, and the next run is none the worse.
-    Workbench(bench.home).delete_run(run.summary.run_id)
-    assert not (bench.home.runs / run.summary.run_id).exists()
+    Workbench(bench.home).delete_run(run.run_id)
+    assert not (bench.home.runs / run.run_id).exists()
     run_id = bench.run(bench.assign(bench.script(RIGHT, ".sql")))
     assert bench.store.find(run_id).summary.reward == 1.0
     return str(record["failure_detail"])

@@ -177,7 +177,7 @@ def test_cancel_closes_the_run_without_a_reward(bench: Bench):
     with pytest.raises(Cancelled):
         bench.run(assignment, job=job, on_event=tell)
     canceller.join()
-    run_id = bench.store.list()[0].summary.run_id
+    run_id = bench.store.list()[0].run_id
     assert outcome(bench, run_id) == ("failed", "cancelled", None)
     assert bench.record(run_id)["test_results"] is None
 
@@ -188,7 +188,7 @@ def test_a_fault_of_ours_is_never_a_score(bench: Bench):
     assignment = replace(bench.assign(bench.script(RIGHT, ".sql")), reference=damaged)
     with pytest.raises(M4Error) as caught:
         bench.run(assignment)
-    run_id = bench.store.list()[0].summary.run_id
+    run_id = bench.store.list()[0].run_id
     assert outcome(bench, run_id) == ("failed", "exception", None)
     assert bench.record(run_id)["failure_detail"] == caught.value.text
 

@@ -95,8 +95,8 @@ def test_lists_are_newest_first_and_by_task(store: RunStore):
     other = replace(FIRST, run_id="other", task="eicu-y")
     store.add(later, {})
     store.add(other, {})
-    assert [run.summary.run_id for run in store.list()] == ["later", "other", FIRST.run_id]
-    assert [run.summary.run_id for run in store.list("mimic-x")] == ["later", FIRST.run_id]
+    assert [run.run_id for run in store.list()] == ["later", "other", FIRST.run_id]
+    assert [run.run_id for run in store.list("mimic-x")] == ["later", FIRST.run_id]
 
 
 def test_live_runs_cannot_be_deleted(store: RunStore):
