@@ -47,7 +47,7 @@ lock: ## pin anew: requirements.lock, requirements-dev.lock
 
 bench: ## benchmarks: ours against the plain way, in one run
 	@$(SETUP) dev
-	@for each in benchmarks/bench_*.py; do $(BIN)/python "$$each" || exit; done
+	@for each in benchmarks/*.py; do $(BIN)/python "$$each" || exit; done
 
 clean: ## remove what was built (not .demo, not .venv)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -140,6 +140,10 @@ def have_sources(data: Path | None) -> dict[str, str]:
         info = known.get(name)
         if info is None or info["state"] != "ready":
             info = call("source", "add", name, str(data))
+        else:
+            console.print(
+                f"  {name} was read before; make demo FRESH=1 reads it again", style="dim"
+            )
         chosen[info["kind"]] = name
     for kind in dict.fromkeys(part.kind for part in PARTS):
         if kind not in chosen:
