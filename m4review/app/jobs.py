@@ -11,6 +11,7 @@ import enum
 import logging
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -120,6 +121,7 @@ class JobHandle(QObject):
             self._job.check()
             result = self._work(self._job)
         except M4Error as error:
+            _let_go(error)
             self._ended.emit(None, error)
         except Exception as error:
             log.exception("A job failed in a way that nobody foresaw")
@@ -129,7 +131,7 @@ class JobHandle(QObject):
                 "folder's logs to whoever maintains the program.",
                 details=type(error).__name__,
             )
-            fault.__cause__ = error
+            _let_go(error)
             self._ended.emit(None, fault)
         else:
             self._ended.emit(result, None)
@@ -269,6 +271,16 @@ class JobRunner(QObject):
             if self._live:
                 loop.exec()
         return not self._live
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Forget where an error came from: it may stay on screen, and its frames hold open files."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        traceback.clear_frames(error.__traceback__)
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def duration(seconds: float) -> str:
