@@ -180,7 +180,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(events=EVENTS, seed=st.integers(0, 1000))
 def test_neither_row_order_nor_threads_matter(
     events: list[tuple[str, str | None, int, str | None, int | None]], seed: int
@@ -225,7 +225,7 @@ def _naive_episodes(points: dict[int, str]) -> list[tuple[int, int, str]]:
     return result
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     points=st.dictionaries(
         st.integers(0, 60), st.sampled_from(["None", "Nasal cannula", "Tracheostomy tube"])

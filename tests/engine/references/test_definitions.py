@@ -62,7 +62,7 @@ def _naive_gcs(chart: Charted) -> tuple[Decimal, ...]:
     return (best[0], *best[2]) if best else tuple(map(Decimal, (15, 6, 5, 4)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(chart=CHART)
 def test_eicu_gcs(chart: Charted) -> None:
     inputs = {
@@ -106,7 +106,7 @@ PAIRS = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     diagnoses=st.lists(
         st.tuples(st.sampled_from([1, 2, 3]), st.sampled_from(["9", "10"]), st.sampled_from(CODES)),
