@@ -30,7 +30,8 @@ DEVICES: Final[dict[int, tuple[tuple[str, float], ...]]] = {
     AIR: (("None", 1.0),),
     CANNULA: (("Nasal cannula", 60), ("Oxymizer", 1.2)),
     MASK: (("Non-rebreather", 12), ("Face tent", 20), ("Aerosol-cool", 22), ("Venti mask ", 12),
-           ("Medium conc mask ", 9), ("Ultrasonic neb", 1.5), ("Vapomist", 1.5), ("High flow neb", 8)),
+           ("Medium conc mask ", 9), ("Ultrasonic neb", 1.5), ("Vapomist", 1.5), ("High flow neb",
+           8)),
     HIGH_FLOW: (("High flow nasal cannula", 1.0),),
     NIV: (("Bipap mask ", 70), ("CPAP mask ", 30)),
     TUBE: (("Endotracheal tube", 97), ("T-piece", 2), ("Other", 1)),
@@ -42,18 +43,25 @@ _FLOW_CHARTED = np.array([0.6, 0.97, 0.95, 0.97, 0.72, 0.16, 0.85, 0.3])
 _DEVICE_CHARTED = np.array([0.75, 0.97, 0.96, 0.97, 0.95, 0.96, 0.96, 0.96])
 
 MODES: Final[tuple[tuple[str, float], ...]] = (
-    ("CMV/ASSIST/AutoFlow", 30), ("CMV/ASSIST", 8), ("CPAP/PSV", 24), ("PSV/SBT", 5), ("MMV/PSV/AutoFlow", 3),
+    ("CMV/ASSIST/AutoFlow", 30), ("CMV/ASSIST", 8), ("CPAP/PSV", 24), ("PSV/SBT", 5),
+    ("MMV/PSV/AutoFlow", 3),
     ("MMV/PSV", 2), ("CMV", 3), ("PCV+Assist", 4), ("PCV+", 1), ("PCV+/PSV", 1), ("SIMV/PSV", 1),
-    ("SIMV/PSV/AutoFlow", 1), ("APRV", 1.2), ("APV (cmv)", 1), ("SPONT", 3), ("Standby", 2), ("CPAP", 1.5),
-    ("Ambient", 0.4), ("(S) CMV", 0.4), ("APRV/Biphasic+ApnPress", 0.3), ("APRV/Biphasic+ApnVol", 0.3),
-    ("Apnea Ventilation", 0.3), ("CMV/AutoFlow", 0.5), ("CPAP/PPS", 0.3), ("CPAP/PSV+Apn TCPL", 0.3),
-    ("CPAP/PSV+ApnPres", 0.4), ("CPAP/PSV+ApnVol", 0.5), ("MMV", 0.3), ("MMV/AutoFlow", 0.3), ("P-CMV", 0.4),
+    ("SIMV/PSV/AutoFlow", 1), ("APRV", 1.2), ("APV (cmv)", 1), ("SPONT", 3), ("Standby", 2),
+    ("CPAP", 1.5),
+    ("Ambient", 0.4), ("(S) CMV", 0.4), ("APRV/Biphasic+ApnPress", 0.3), ("APRV/Biphasic+ApnVol",
+    0.3),
+    ("Apnea Ventilation", 0.3), ("CMV/AutoFlow", 0.5), ("CPAP/PPS", 0.3), ("CPAP/PSV+Apn TCPL",
+    0.3),
+    ("CPAP/PSV+ApnPres", 0.4), ("CPAP/PSV+ApnVol", 0.5), ("MMV", 0.3), ("MMV/AutoFlow", 0.3),
+    ("P-CMV", 0.4),
     ("PRES/AC", 0.5), ("PRVC/AC", 0.5), ("PRVC/SIMV", 0.3), ("SIMV", 0.4), ("SIMV/AutoFlow", 0.3),
-    ("SIMV/PRES", 0.3), ("SIMV/VOL", 0.3), ("SYNCHRON MASTER", 0.2), ("SYNCHRON SLAVE", 0.2), ("VOL/AC", 0.5),
+    ("SIMV/PRES", 0.3), ("SIMV/VOL", 0.3), ("SYNCHRON MASTER", 0.2), ("SYNCHRON SLAVE", 0.2),
+    ("VOL/AC", 0.5),
 )  # fmt: skip
 """Texts of item 223849 with weights; SPONT, Standby and CPAP classify nothing."""
 HAMILTON: Final[tuple[tuple[str, float], ...]] = (
-    ("ASV", 20), ("APV (cmv)", 30), ("SPONT", 25), ("P-CMV", 6), ("APV (simv)", 4), ("P-SIMV", 2), ("SIMV", 1),
+    ("ASV", 20), ("APV (cmv)", 30), ("SPONT", 25), ("P-CMV", 6), ("APV (simv)", 4), ("P-SIMV", 2),
+    ("SIMV", 1),
     ("APRV", 2), ("(S) CMV", 2), ("VS", 2), ("Ambient", 1), ("Standby", 1),
 )  # fmt: skip
 """Texts of item 229314 with a tube."""

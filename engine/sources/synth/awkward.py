@@ -1,8 +1,8 @@
 """The awkward rows that real data have and rules must survive.
 
-Unit variants, duplicates, impossible values, texts instead of numbers, times outside the stay, values
-exactly on a bound. Each recipe is put into a few stays; from two hundred stays on, each is in
-at least two.
+Unit variants, duplicates, impossible values, texts instead of numbers, times outside the stay,
+values exactly on a bound. Each recipe is put into a few stays; from two hundred stays on, each
+is in at least two.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ CHARTED: tuple[tuple[Entry, ...], ...] = (
     _spread(220045, 300, 0, -5) + _t(9, 220045, "Unable to Assess", None),
     _n(3, 220045, 80, 90),
     _n(3, 220179, 100) + _n(3, 220050, 120) + _n(3, 225309, 400) + _n(5, 225309, 399),
-    _n(3, 220181, 65) + _n(3, 220052, 75) + _n(4, 220180, 0) + _n(4, 220051, 55) + _n(6, 220052, 300),
+    _n(3, 220181, 65) + _n(3, 220052, 75) + _n(4, 220180, 0) + _n(4, 220051, 55) + _n(6, 220052,
+    300),
     _n(3, 220210, 70) + _n(3, 224690, 69) + _n(7, 220210, 22) + _n(7, 224690, 18),
     _n(3, 223761, 38) + _n(3, 223762, 98.6),
     _n(3, 223761, 98.6) + _n(3, 223762, 38),
@@ -53,7 +54,8 @@ CHARTED: tuple[tuple[Entry, ...], ...] = (
     _t(3, 224642, "Oral", "Axillary") + _t(5, 224642, None),
     _t(3, 220048, "SR (Sinus Rhythm)", "AF (Atrial Fibrillation)") + _t(6, 220048, None),
     _t(3, 224651, "Rare"),
-    _n(3, 220765, 0) + _n(4, 220765, 100) + _n(5, 220765, 150) + _n(5, 227989, 20) + _t(6, 220765, None),
+    _n(3, 220765, 0) + _n(4, 220765, 100) + _n(5, 220765, 150) + _n(5, 227989, 20) + _t(6, 220765,
+    None),
     # Height and weight.
     _n(3, 226730, 230) + _n(3, 226707, 67) + _spread(226730, 120, 120.005, 229.996)[1:],
     _n(3, 226730, 170.0049, 171) + _n(3, 226707, 60, 61),
@@ -62,32 +64,42 @@ CHARTED: tuple[tuple[Entry, ...], ...] = (
     _n(3, 226512, 81) + _n(3, 224639, 82.5),
     # Oxygen: flow without number, several devices, a device without flow.
     _t(3, 223834, "junk") + _t(3, 226732, "Nasal cannula"),
-    _t(3, 226732, "Trach mask ", "Face tent", "Bipap mask ", "CPAP mask ", "Venti mask ") + _n(3, 227287, 6),
+    _t(3, 226732, "Trach mask ", "Face tent", "Bipap mask ", "CPAP mask ", "Venti mask ") + _n(3,
+    227287, 6),
     _t(3, 226732, None, "Nasal cannula") + _n(3, 223834, 6),
     _t(3, 226732, "Nasal cannula", "Nasal cannula") + _n(3, 223834, 2),
     _t(3, 226732, "Nasal cannula ") + _n(3, 223834, 3),
     _t(3, 226732, "Nasal cannula"),
     ((3, 223834, 5, None), *_t(3, 226732, "Nasal cannula")),
     _spread(223835, 0.19, 0.2, 0.21, 0.29, 1, 1.01, 19.99, 20, 20.5, 100, 100.1, -1, 0.55),
-    _n(3, 220339, 100) + _n(3, 224700, 101) + _n(4, 220339, -1) + _n(5, 220339, 5) + _n(5, 224700, 8),
+    _n(3, 220339, 100) + _n(3, 224700, 101) + _n(4, 220339, -1) + _n(5, 220339, 5) + _n(5, 224700,
+    8),
     _t(3, 223849, "CMV", "CPAP/PSV") + _t(5, 223849, None),
     # Coma scale: voice beside a tube, other spelling, no number.
-    ((3, 223900, 1, "No Response-ETT"), (3, 223900, 4, "Confused"), (3, 223901, 5, "Localizes Pain"),
+    ((3, 223900, 1, "No Response-ETT"), (3, 223900, 4, "Confused"), (3, 223901, 5,
+    "Localizes Pain"),
      (3, 220739, 3, "To Speech")),
-    ((3, 223900, 1, "no response-ETT"), (3, 223901, 5, "Localizes Pain"), (3, 220739, 3, "To Speech")),
+    ((3, 223900, 1, "no response-ETT"), (3, 223901, 5, "Localizes Pain"), (3, 220739, 3,
+    "To Speech")),
     ((3, 223901, _NONE, "Unable to assess"), (5, 223900, _NONE, "No Response-ETT")),
     # Renal replacement: circuit texts, conflicting modes, a number that is none.
     _t(3, 224146, "Active", "Clots Present", "Recirculating")
     + _t(5, 224146, "Clotted", "Clots Increasing", "Clots Present", "No Clot Present")
-    + _t(7, 224146, "Discontinued", "No Clot Present") + _t(9, 224146, "Line pressure inconsistent"),
+    + _t(7, 224146, "Discontinued", "No Clot Present") + _t(9, 224146,
+    "Line pressure inconsistent"),
     _t(3, 227290, "CVVHD", "CVVHDF") + _n(3, 224144, 100, 200) + _t(5, 224144, "abc")
     + ((7, 224144, 200, None),),
     _t(3, 225965, "In use", "Capped") + _n(4, 226499, 2000) + _t(5, 226118, None),
     _n(3, 224149, -80) + _n(3, 224150, 90) + _t(3, 227290, "CVVH"),
     # Every further item of renal replacement once.
-    _t(3, 224135, "Right IJ") + _t(3, 224139, "WNL") + _t(3, 225740, "Yes") + _t(3, 225956, "Clotted")
-    + _t(3, 227753, "Yes") + _n(4, 225725, 1) + _n(4, 226118, 1) + _n(4, 224404, 1.2) + _n(4, 224406, 1.3)
+    _t(3, 224135, "Right IJ") + _t(3, 224139, "WNL") + _t(3, 225740, "Yes") + _t(3, 225956,
+    "Clotted")
+    + _t(3, 227753, "Yes") + _n(4, 225725, 1) + _n(4, 226118, 1) + _n(4, 224404, 1.2) + _n(4,
+    224406, 1.3)
     + _n(4, 227438, 50),
+    _n(3, 224145, 500) + _t(3, 225958, "1000", "500") + _t(4, 225976, "Prismasate K2"),
+    _n(3, 225806, 2000) + _n(3, 225807, 2150) + _n(3, 225810, 4) + _t(3, 225951, "Clear")
+    + _t(3, 225953, "Dianeal 2.5%") + _t(3, 225963, "Tenckhoff"),
     _n(3, 225959, 1000) + _n(3, 227639, 500) + _t(3, 225952, "Heparin") + _t(3, 225961, "units")
     + _t(3, 227638, "Cefazolin") + _t(3, 227640, "mg"),
 )  # fmt: skip
@@ -190,11 +202,13 @@ SUPPORT_SCRIPTS: tuple[tuple[tuple[float, str], ...], ...] = (
     ((0, "Nasal cannula"), (2, "Nasal cannula"), (4, "High flow nasal cannula"),
      (6, "High flow nasal cannula"), (8, "None"), (10, "None")),
     ((0, "None"), (14, "None"), (28, "None"), (41.99, "None")),
-    ((0, "Nasal cannula"), (2, "Nasal cannula"), (4, "High flow nasal cannula"), (6, "Nasal cannula"),
+    ((0, "Nasal cannula"), (2, "Nasal cannula"), (4, "High flow nasal cannula"), (6,
+    "Nasal cannula"),
      (8, "Nasal cannula")),
     ((0, "Bipap mask "), (0, "mode CMV"), (1, "Bipap mask "), (1, "mode CMV"), (2, "None"),
      (2, "hamilton NIV"), (3, "None"), (3, "hamilton NIV")),
-    ((0, "Trach mask "), (0, "mode CMV"), (1, "hamilton ASV"), (2, "mode CPAP"), (2, "hamilton NIV"),
+    ((0, "Trach mask "), (0, "mode CMV"), (1, "hamilton ASV"), (2, "mode CPAP"), (2,
+    "hamilton NIV"),
      (3, "mode CPAP/PSV"), (3, "hamilton NIV"), (4, "mode SPONT"), (4, "hamilton SPONT"),
      (5, "mode Standby"), (5, "hamilton APRV")),
     ((0, "Nasal cannula"), (2, "Nasal cannula"), (16, "High flow nasal cannula"),
@@ -202,9 +216,11 @@ SUPPORT_SCRIPTS: tuple[tuple[tuple[float, str], ...], ...] = (
 )  # fmt: skip
 """Hour and device with an oxygen flow, or a mode."""
 COMA_SCRIPTS: tuple[tuple[tuple[float, int, float, str], ...], ...] = (
-    ((1, 223900, 2, "Incomprehensible sounds"), (1, 223901, 4, "Flex-withdraws"), (1, 220739, 2, "To Pain"),
+    ((1, 223900, 2, "Incomprehensible sounds"), (1, 223901, 4, "Flex-withdraws"), (1, 220739, 2,
+    "To Pain"),
      (7, 220739, 3, "To Speech")),
-    ((1, 223900, 2, "Incomprehensible sounds"), (1, 223901, 4, "Flex-withdraws"), (1, 220739, 2, "To Pain"),
+    ((1, 223900, 2, "Incomprehensible sounds"), (1, 223901, 4, "Flex-withdraws"), (1, 220739, 2,
+    "To Pain"),
      (6.984, 220739, 3, "To Speech"), (8, 220739, 4, "Spontaneously")),
     ((1, 223900, 1, "No Response-ETT"), (1, 223901, 1, "No response"), (1, 220739, 1, "None"),
      (2, 223901, 1, "No response"), (2, 220739, 1, "None"), (3, 223901, 2, "Abnormal extension")),

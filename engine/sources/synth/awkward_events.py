@@ -17,7 +17,9 @@ from engine.sources.synth.drugs import (
     VECURONIUM,
 )
 from engine.sources.synth.infection import CANCELLED, NEGATIVE
+from engine.sources.synth.lines import RARE_LINES
 from engine.sources.synth.picks import Picks, Tables
+from engine.sources.synth.renal import URINE
 from engine.sources.synth.seeds import Array
 from engine.sources.synth.writer import NO_TIME
 
@@ -68,14 +70,18 @@ ORDERS: tuple[tuple[Order, ...], ...] = (
     (("Ofloxacin 0.3% Ophth Soln.", "OU", "MAIN"), ("Ofloxacin 0.3% Ophth Soln.", "ou", "MAIN")),
     (("Ciprofloxacin 0.3% Ophth Soln", "BOTH EYES", "MAIN"),),
     (("Ciprofloxacin 0.3% Otic Susp.", "LEFT EAR", "MAIN"),),
-    (("MetroNIDAZOLE Topical 1 % Gel", "TP", "MAIN"), ("Metronidazole Gel 0.75%-Vaginal", "VG", "MAIN")),
+    (("MetroNIDAZOLE Topical 1 % Gel", "TP", "MAIN"), ("Metronidazole Gel 0.75%-Vaginal", "VG",
+    "MAIN")),
     (("Silver Sulfadiazine 1% Cream", "TP", "MAIN"), ("Mupirocin Cream 2%", "NU", "MAIN")),
-    (("Erythromycin 0.5% Ophth Oint", "PO", "MAIN"), ("Erythromycin 0.5% Ophth  Oint", "PO", "MAIN")),
+    (("Erythromycin 0.5% Ophth Oint", "PO", "MAIN"), ("Erythromycin 0.5% Ophth  Oint", "PO",
+    "MAIN")),
     (("Mupirocin Ointment 2%", "NU", "MAIN"), ("AMPHOTERICIN B LIPOSOME", "IV", "MAIN")),
     (("Ampicillin Desensitization", "IV", "MAIN"), ("Imipenem-Cilastatin", "IV", "MAIN")),
-    (("Tobramycin Inhalation Soln", "IH", "MAIN"), ("SMZ-TMP DS", "PO", "MAIN"), ("Unasyn", "IV", "MAIN")),
+    (("Tobramycin Inhalation Soln", "IH", "MAIN"), ("SMZ-TMP DS", "PO", "MAIN"), ("Unasyn", "IV",
+    "MAIN")),
     ((None, "IV", "MAIN"),),
-    (("Aspirin", "PO", "MAIN"), ("Aspirin", "PO", "MAIN"), ("Ibuprofen-Diphenhydramine", "PO", "MAIN")),
+    (("Aspirin", "PO", "MAIN"), ("Aspirin", "PO", "MAIN"), ("Ibuprofen-Diphenhydramine", "PO",
+    "MAIN")),
     (("Lisinopril-Hydrochlorothiazide", "PO", "MAIN"), ("lisinopril", None, "MAIN"),
      ("Enalaprilat", "IV", "BASE"), ("Diclofenac Sodium Gel", "TP", "MAIN")),
 )  # fmt: skip
@@ -104,13 +110,18 @@ def _infuse(picks: Picks, tables: Tables, stay: Array, infusion: Infusion) -> No
     start, stop = picks.at(stay, begin, 4).time, picks.at(stay, end, 4).time
     hours = max(end - begin, 0.02)
     tables.inputs.add(
-        stay=stay, item=item, start=start, stop=np.where(stop == start, start, stop),
+        stay=stay,
+        item=item,
+        start=start,
+        stop=np.where(stop == start, start, stop),
         rate=np.full(len(stay), np.nan if rate is None else rate),
         amount=5.0 if rate is None else round(rate * hours * 4 + 0.1, 3),
         weight=np.nan if weight is None else weight,
-        category=0 if rate is None else 1, amountuom="mg", rateuom=unit,
+        category=0 if rate is None else 1,
+        amountuom="mg",
+        rateuom=unit,
         status="Rewritten" if begin > end else "FinishedRunning",
-    )  # fmt: skip
+    )
 
 
 def _add_replacement(picks: Picks, tables: Tables) -> None:
@@ -119,16 +130,19 @@ def _add_replacement(picks: Picks, tables: Tables) -> None:
         stay = picks.take()
         start = picks.at(stay, 5).time
         tables.inputs.add(stay=stay, item=item, start=start, stop=start + 2 * HOUR,
-                          amount=np.full(len(stay), amount), category=1, amountuom="mg")  # fmt: skip
+                          amount=np.full(len(stay), amount), category=1,
+                          amountuom="mg")  # fmt: skip
         if amount == 5.0:
             tables.inputs.add(stay=stay, item=227536, start=start, stop=start + 2 * HOUR,
-                              amount=np.full(len(stay), 5.0), category=1, amountuom="mEq")  # fmt: skip
+                              amount=np.full(len(stay), 5.0), category=1,
+                              amountuom="mEq")  # fmt: skip
     stay = picks.take()
     start = picks.at(stay, 4).time
 
     def add(item: int, first: int, last: int, value: float = 600.0) -> None:
         tables.procedures.add(stay=stay, item=item, start=start + first * HOUR,
-                              stop=start + last * HOUR, value=np.full(len(stay), value))  # fmt: skip
+                              stop=start + last * HOUR, value=np.full(len(stay),
+                              value))  # fmt: skip
 
     add(225809, 0, 10)
     add(224270, 0, 10)
@@ -143,6 +157,7 @@ def _add_replacement(picks: Picks, tables: Tables) -> None:
     stay = picks.take()
     start = picks.at(stay, 4).time
     add(225803, 0, 6)
+    add(225805, 7, 8)
     add(225436, 6, 7)
     add(225955, 8, 10)
     stay = picks.take(exact=True)
@@ -161,6 +176,9 @@ def _add_outputs(picks: Picks, tables: Tables) -> None:
     time = picks.at(stay, 4, 2).time
     for item, value in ((226559, 100.0), (226560, 50.0), (226627, 99.0)):
         add(stay, item, time, value)
+    for item in URINE:
+        stay = picks.take()
+        add(stay, item, picks.at(stay, 6, 12).time, 65.0)
     stay = picks.take()
     time = picks.at(stay, 4, 2).time
     add(stay, 227488, time, 1500.0)
@@ -179,7 +197,18 @@ def _add_outputs(picks: Picks, tables: Tables) -> None:
 
 
 def _add_lines(picks: Picks, tables: Tables) -> None:
-    """Sites with and without a full stop, none, in small letters; the same line twice."""
+    """Every rare line; sites with a full stop, none, in small letters; the same line twice."""
+    for item in RARE_LINES:
+        stay = picks.take()
+        start = picks.at(stay, 1).time
+        tables.procedures.add(
+            stay=stay,
+            item=item,
+            start=start,
+            stop=start + 11 * HOUR,
+            location="RIJ",
+            value=np.full(len(stay), 660.0),
+        )
     for item, sites in (
         (225752, ("Left Femoral.", "Left Femoral")),
         (224270, (None,)),
@@ -191,22 +220,39 @@ def _add_lines(picks: Picks, tables: Tables) -> None:
         start = picks.at(stay, 2).time
         for site in sites:
             tables.procedures.add(
-                stay=stay, item=item, start=start, stop=start + 9 * HOUR, location=site,
+                stay=stay,
+                item=item,
+                start=start,
+                stop=start + 9 * HOUR,
+                location=site,
                 value=np.full(len(stay), np.nan if item == 224263 else 540.0),
-            )  # fmt: skip
+            )
 
 
 def _order(
-    picks: Picks, tables: Tables, stay: Array, drug: str | None, route: str | None, *,
-    kind: str = "MAIN", hours: float = 5, start: Array | None = None,
-) -> Array:  # fmt: skip
+    picks: Picks,
+    tables: Tables,
+    stay: Array,
+    drug: str | None,
+    route: str | None,
+    *,
+    kind: str = "MAIN",
+    hours: float = 5,
+    start: Array | None = None,
+) -> Array:
     cohort = picks.world.cohort
     begin = picks.at(stay, hours).time if start is None else start
     tables.orders.add(
-        patient=cohort.stay_patient[stay], admission=cohort.stay_adm[stay], start=begin,
-        stop=np.where(begin == NO_TIME, NO_TIME, begin + 2 * DAY), kind=kind, drug=drug, route=route,
-        dose="1", unit="g",
-    )  # fmt: skip
+        patient=cohort.stay_patient[stay],
+        admission=cohort.stay_adm[stay],
+        start=begin,
+        stop=np.where(begin == NO_TIME, NO_TIME, begin + 2 * DAY),
+        kind=kind,
+        drug=drug,
+        route=route,
+        dose="1",
+        unit="g",
+    )
     return begin
 
 
@@ -226,9 +272,14 @@ def _add_orders(picks: Picks, tables: Tables) -> None:
 
 
 def _culture(
-    picks: Picks, tables: Tables, stay: Array, time: Array, *rows: Organism, dated: bool = False,
+    picks: Picks,
+    tables: Tables,
+    stay: Array,
+    time: Array,
+    *rows: Organism,
+    dated: bool = False,
     kind: str | None = "BLOOD CULTURE",
-) -> None:  # fmt: skip
+) -> None:
     """Add one specimen per stay.
 
     Args:
@@ -244,11 +295,16 @@ def _culture(
     specimen = picks.specimens(len(stay))
     for item, name in rows or ((None, None),):
         tables.cultures.add(
-            patient=cohort.stay_patient[stay], admission=cohort.stay_adm[stay], specimen=specimen,
-            date=time // DAY * DAY, time=np.full(len(stay), NO_TIME) if dated else time,
-            spec_item=NO_TIME if kind is None else 70012, spec_text=kind,
-            org_item=NO_TIME if item is None else item, org_text=name,
-        )  # fmt: skip
+            patient=cohort.stay_patient[stay],
+            admission=cohort.stay_adm[stay],
+            specimen=specimen,
+            date=time // DAY * DAY,
+            time=np.full(len(stay), NO_TIME) if dated else time,
+            spec_item=NO_TIME if kind is None else 70012,
+            spec_text=kind,
+            org_item=NO_TIME if item is None else item,
+            org_text=name,
+        )
 
 
 Organism = tuple[int | None, str | None]

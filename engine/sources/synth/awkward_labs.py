@@ -71,7 +71,8 @@ SPECIMENS: tuple[tuple[Result, ...], ...] = (
     _r(50821, 91) + _r(50818, 38) + _r(50820, 7.41) + _w(SPECIMEN_ITEM, "ART"),
     _r(50821, 88) + _r(50818, 39) + _r(50820, 7.40) + _w(50807, "VERIFIED"),
     *(
-        _r(50821, 90) + _r(50818, 35) + _r(50820, 7.43) + _r(50816, fio2) + _w(SPECIMEN_ITEM, "ART.")
+        _r(50821, 90) + _r(50818, 35) + _r(50820, 7.43) + _r(50816, fio2) + _w(SPECIMEN_ITEM,
+        "ART.")
         for fio2 in (0.1, 0.2, 0.21, 0.5, 1.0, 1.1, 5, 20, 20.5, 100, 101)
     ),
     *(
@@ -105,9 +106,14 @@ def _draw(
     specimen = labs.specimens(len(points))
     for item, number, text in results:
         labs.rows.add(
-            patient=cohort.stay_patient[points.stay], admission=own, specimen=specimen, item=item,
-            time=points.time // 60 * 60, number=np.full(len(points), number), text=text,
-        )  # fmt: skip
+            patient=cohort.stay_patient[points.stay],
+            admission=own,
+            specimen=specimen,
+            item=item,
+            time=points.time // 60 * 60,
+            number=np.full(len(points), number),
+            text=text,
+        )
 
 
 def _add_twins(picks: Picks, tables: Tables) -> None:
@@ -126,9 +132,13 @@ def _add_twins(picks: Picks, tables: Tables) -> None:
         (50983, cohort.stay_adm[points.stay]),
     ):
         labs.rows.add(
-            patient=cohort.stay_patient[points.stay], admission=admission, specimen=specimen, item=item,
-            time=points.time // 60 * 60, number=np.full(len(points), 1.3 if item == 50912 else 138.0),
-        )  # fmt: skip
+            patient=cohort.stay_patient[points.stay],
+            admission=admission,
+            specimen=specimen,
+            item=item,
+            time=points.time // 60 * 60,
+            number=np.full(len(points), 1.3 if item == 50912 else 138.0),
+        )
 
 
 def _add_kidneys(picks: Picks, tables: Tables) -> None:

@@ -47,9 +47,17 @@ def _changes(rng: np.random.Generator, rate: Array, every: float) -> Array:
 
 
 def _infuse(
-    world: World, rng: np.random.Generator, out: Rows, item: int, rate: Array, *,
-    uom: str = "mcg/kg/min", amountuom: str = "mg", every: float = 2.5, digits: int = 4,
-) -> None:  # fmt: skip
+    world: World,
+    rng: np.random.Generator,
+    out: Rows,
+    item: int,
+    rate: Array,
+    *,
+    uom: str = "mcg/kg/min",
+    amountuom: str = "mg",
+    every: float = 2.5,
+    digits: int = 4,
+) -> None:
     """Add one drug: a row per stretch of a held rate.
 
     Args:
@@ -66,7 +74,7 @@ def _infuse(
     held = np.where(world.course.valid, _changes(rng, np.round(rate, digits), every), 0)
     edge = np.zeros(held.shape, dtype=bool)
     edge[:, 1:] = held[:, 1:] != held[:, :-1]
-    # A minute of change for each hour, the same for the end of one stretch and the start of the next.
+    # A minute of change for each hour: one stretch ends where the next starts.
     minute = np.where(rng.random(held.shape) < 0.75, rng.integers(0, 60, held.shape), 0) * 60
     minute = np.concatenate([minute, np.zeros((len(held), 1), dtype=np.int64)], axis=1)
     stay, begin, end = _stretches(held, edge)
@@ -79,10 +87,18 @@ def _infuse(
     per_hour = value * np.where("kg" in uom, weight, 1) * np.where("min" in uom, 60, 1)
     amount = np.round(per_hour * hours / (1000 if "mcg" in uom else 1), 4)
     out.add(
-        stay=stay, item=item, start=start, stop=np.maximum(stop, start + 60), amount=amount, rate=value,
-        category=1, amountuom=amountuom, rateuom=uom, status="ChangeDose/Rate",
+        stay=stay,
+        item=item,
+        start=start,
+        stop=np.maximum(stop, start + 60),
+        amount=amount,
+        rate=value,
+        category=1,
+        amountuom=amountuom,
+        rateuom=uom,
+        status="ChangeDose/Rate",
         link=out.count + _chains(stay, begin, end),
-    )  # fmt: skip
+    )
 
 
 def _stretches(held: Array, edge: Array) -> tuple[Array, Array, Array]:
@@ -125,8 +141,15 @@ def add_vasoactives(world: World, out: Rows) -> None:
     for share, units, dose in ((~unit, "units/hour", 2.4), (unit, "units/min", 0.04)):
         second = (need > 15) & more & share[:, None]
         _infuse(
-            world, rng, out, VASOPRESSIN, np.where(second, dose, 0.0), uom=units, amountuom="units", every=9
-        )  # fmt: skip
+            world,
+            rng,
+            out,
+            VASOPRESSIN,
+            np.where(second, dose, 0.0),
+            uom=units,
+            amountuom="units",
+            every=9,
+        )
     third = np.where((need > 25) & (rng.random((stays, 1)) < 0.5), 0.0045 * (need - 12) * own, 0)
     weak = cohort.named("cardiac surgery") & (rng.random(stays) < 0.18)
     third = np.where(weak[:, None] & (world.course.organ["shock"] > 0.3), 0.03 * own, third)
@@ -164,15 +187,21 @@ def _boluses(world: World, rng: np.random.Generator, out: Rows) -> None:
     item = rng.choice([PHENYLEPHRINE, NOREPINEPHRINE, EPINEPHRINE], len(low), p=[0.6, 0.25, 0.15])
     time = low.time // 60 * 60
     out.add(
-        stay=low.stay, item=item, start=time, stop=time + 60, amount=np.round(rng.uniform(0.05, 0.3, len(low)), 2),
-        category=0, amountuom="mg", status="FinishedRunning",
-    )  # fmt: skip
+        stay=low.stay,
+        item=item,
+        start=time,
+        stop=time + 60,
+        amount=np.round(rng.uniform(0.05, 0.3, len(low)), 2),
+        category=0,
+        amountuom="mg",
+        status="FinishedRunning",
+    )
 
 
 def add_others(world: World, out: Rows) -> None:
     """Sedation, muscle relaxation, insulin, heparin, fluids."""
     rng = world.streams.of("other drugs")
-    cohort, stays = world.cohort, world.cohort.stays
+    stays = world.cohort.stays
     tube = world.support.kind == TUBE
     lung = world.course.organ["lung"]
     deep = 12 + 38 * np.clip(lung, 0, 1) + 6 * slow(rng, stays, lung.shape[1], 0.9)
@@ -186,32 +215,67 @@ def add_others(world: World, out: Rows) -> None:
         every=4,
     )
     _infuse(
-        world, rng, out, 221744, np.where(tube, np.clip(np.round(25 + 130 * lung, -1), 25, 300), 0),
-        uom="mcg/hour", every=5, amountuom="mg",
-    )  # fmt: skip
+        world,
+        rng,
+        out,
+        221744,
+        np.where(tube, np.clip(np.round(25 + 130 * lung, -1), 25, 300), 0),
+        uom="mcg/hour",
+        every=5,
+        amountuom="mg",
+    )
     _infuse(
-        world, rng, out, 221668, np.where(tube & ~sleepy & (rng.random((stays, 1)) < 0.5), np.round(1 + 5 * lung), 0),
-        uom="mg/hour", every=6,
-    )  # fmt: skip
+        world,
+        rng,
+        out,
+        221668,
+        np.where(tube & ~sleepy & (rng.random((stays, 1)) < 0.5), np.round(1 + 5 * lung), 0),
+        uom="mg/hour",
+        every=6,
+    )
     still = tube & (lung > 0.75) & (rng.random((stays, 1)) < 0.35)
     kind = rng.random((stays, 1)) < 0.8
     _infuse(
-        world, rng, out, CISATRACURIUM, np.where(still & kind, np.round(0.08 + 0.1 * lung, 3), 0),
-        uom="mg/kg/hour", every=5,
-    )  # fmt: skip
+        world,
+        rng,
+        out,
+        CISATRACURIUM,
+        np.where(still & kind, np.round(0.08 + 0.1 * lung, 3), 0),
+        uom="mg/kg/hour",
+        every=5,
+    )
     _infuse(
-        world, rng, out, VECURONIUM, np.where(still & ~kind, np.round(0.03 + 0.04 * lung, 3), 0),
-        uom="mg/kg/hour", every=6,
-    )  # fmt: skip
+        world,
+        rng,
+        out,
+        VECURONIUM,
+        np.where(still & ~kind, np.round(0.03 + 0.04 * lung, 3), 0),
+        uom="mg/kg/hour",
+        every=6,
+    )
     sugar = (world.body.glucose > 190) & (world.body.diabetic & (rng.random(stays) < 0.4))[:, None]
     units = np.clip(np.round((world.body.glucose - 100) / 35), 1, 20)
     _infuse(
-        world, rng, out, 223258, np.where(sugar, units, 0), uom="units/hour", amountuom="units", every=1.6
-    )  # fmt: skip
+        world,
+        rng,
+        out,
+        223258,
+        np.where(sugar, units, 0),
+        uom="units/hour",
+        amountuom="units",
+        every=1.6,
+    )
     thin = (rng.random(stays) < 0.1)[:, None] & (world.course.organ["clotting"] < 0.4)
     _infuse(
-        world, rng, out, 225152, np.where(thin, 900.0, 0), uom="units/hour", amountuom="units", every=8
-    )  # fmt: skip
+        world,
+        rng,
+        out,
+        225152,
+        np.where(thin, 900.0, 0),
+        uom="units/hour",
+        amountuom="units",
+        every=8,
+    )
     # Fluids: boluses with shock, a slow drip for many.
     dry = world.hourly(
         rng.random(lung.shape) < 0.012 + 0.05 * np.clip(world.course.organ["shock"] - 0.3, 0, 1),
@@ -219,9 +283,15 @@ def add_others(world: World, out: Rows) -> None:
     )
     time = dry.time // 60 * 60
     out.add(
-        stay=dry.stay, item=np.where(dry.stay % 3 == 0, 225828, 225158), start=time, stop=time + 30 * 60,
-        amount=rng.choice([250.0, 500.0, 1000.0], len(dry)), category=2, amountuom="ml", status="FinishedRunning",
-    )  # fmt: skip
+        stay=dry.stay,
+        item=np.where(dry.stay % 3 == 0, 225828, 225158),
+        start=time,
+        stop=time + 30 * 60,
+        amount=rng.choice([250.0, 500.0, 1000.0], len(dry)),
+        category=2,
+        amountuom="ml",
+        status="FinishedRunning",
+    )
     slowly = np.where((rng.random(stays) < 0.4)[:, None], 75.0, 0.0)
     _infuse(
         world,

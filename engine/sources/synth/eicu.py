@@ -75,8 +75,12 @@ def _write_patients(world: World, unit_stay: Array, writer: TableWriter) -> None
             "patienthealthsystemstayid": 128_900 + cohort.number * 4 * CHUNK + cohort.stay_adm * 3,
             "gender": np.where(cohort.female, "Female", "Male").astype(object),
             "age": text,
-            "ethnicity": choose(rng, ["Caucasian", "African American", "Hispanic", "Asian", "Other/Unknown"],
-                                [77, 11, 4, 2, 6], len(cohort.subject_id))[cohort.stay_patient],
+            "ethnicity": choose(
+                rng,
+                ["Caucasian", "African American", "Hispanic", "Asian", "Other/Unknown"],
+                [77, 11, 4, 2, 6],
+                len(cohort.subject_id),
+            )[cohort.stay_patient],
             "hospitalid": hospital,
             "wardid": hospital * 4 + 1,
             "apacheadmissiondx": reason[cohort.picture],
@@ -95,17 +99,22 @@ def _write_patients(world: World, unit_stay: Array, writer: TableWriter) -> None
             "unitvisitnumber": visit,
             "unitstaytype": np.where(first, "admit", "readmit").astype(object),
             "admissionweight": cohort.weight,
-            "dischargeweight": np.where(rng.random(stays) < 0.4, np.nan, np.round(cohort.weight - 1.1, 1)),
+            "dischargeweight": np.where(
+                rng.random(stays) < 0.4, np.nan, np.round(cohort.weight - 1.1, 1)
+            ),
             "unitdischargetime24": _clock(cohort.outtime),
             "unitdischargeoffset": ends,
             "unitdischargelocation": np.where(cohort.dies, "Death", "Floor").astype(object),
             "unitdischargestatus": np.where(cohort.dies, "Expired", "Alive").astype(object),
             "uniquepid": np.array(
-                [f"{2 + person % 9:03d}-{person}" for person in cohort.number * 4 * CHUNK + cohort.stay_patient],
+                [
+                    f"{2 + person % 9:03d}-{person}"
+                    for person in cohort.number * 4 * CHUNK + cohort.stay_patient
+                ],
                 dtype=object,
             ),
         },
-    )  # fmt: skip
+    )
 
 
 def _clock(seconds: Array) -> Array:

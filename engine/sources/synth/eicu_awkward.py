@@ -1,7 +1,7 @@
 """The awkward rows of an eICU-shaped source, as `awkward` for MIMIC-IV.
 
-Some stays are written by hand as a whole: nothing else is charted for them, so that what counts of a
-stray value can be seen.
+Some stays are written by hand as a whole: nothing else is charted for them, so that what
+counts of a stray value can be seen.
 """
 
 from __future__ import annotations
@@ -53,11 +53,15 @@ SCRIPTS: tuple[tuple[tuple[int, Cell, str], ...], ...] = (
     ((30, GCS_TOTAL, "6"), (30, GCS_MOTOR, "2"), (20, GCS_TOTAL, "6"), (20, GCS_MOTOR, "4"),
      (5, MEAN_ARTERY, "20.6"), (5, BREATHS, "60.5"), (9, BREATHS, "5.999")),
     ((5, _WRONG, "5"), (5, _NON_INVASIVE, "20.65"), (5, CELSIUS, "36.885")),
-    ((30, GCS_TOTAL, "15.9"), (40, GCS_MOTOR, "0"), (5, _NON_INVASIVE, "150"), (9, _NON_INVASIVE, "62")),
-    ((10, GCS_TOTAL, "1 T"), (5, HEART_RATE, "Paced"), (5, FAHRENHEIT, "106"), (5, _NON_INVASIVE, "144")),
+    ((30, GCS_TOTAL, "15.9"), (40, GCS_MOTOR, "0"), (5, _NON_INVASIVE, "150"), (9, _NON_INVASIVE,
+    "62")),
+    ((10, GCS_TOTAL, "1 T"), (5, HEART_RATE, "Paced"), (5, FAHRENHEIT, "106"), (5, _NON_INVASIVE,
+    "144")),
     ((10, GCS_TOTAL, ">15"), (20, GCS_TOTAL, "-"), (30, GCS_TOTAL, "1,2"), (40, GCS_TOTAL, "nan"),
-     (50, GCS_TOTAL, " 14 "), (60, GCS_TOTAL, "+13"), (70, GCS_TOTAL, "1e1"), (80, GCS_TOTAL, "12."),
-     (90, GCS_EYES, ".5"), (95, GCS_TOTAL, "1_1"), (99, GCS_TOTAL, "13.4996"), (99, HEART_RATE, "")),
+     (50, GCS_TOTAL, " 14 "), (60, GCS_TOTAL, "+13"), (70, GCS_TOTAL, "1e1"), (80, GCS_TOTAL,
+     "12."),
+     (90, GCS_EYES, ".5"), (95, GCS_TOTAL, "1_1"), (99, GCS_TOTAL, "13.4996"), (99, HEART_RATE,
+     "")),
     ((30, GCS_TOTAL, "14"), (5, HEART_RATE, "107")),
     ((5, HEART_RATE, "32"), (9, HEART_RATE, "88")),
 )  # fmt: skip

@@ -97,7 +97,7 @@ def _add_output(rng: np.random.Generator, world: World, out: Rows) -> None:
     injury = points.of(make_kidneys(world).injury)
     rate = own[points.stay] * np.clip(1.06 - injury, 0, None) ** 1.35
     volume = rate * (cohort.weight * every)[points.stay] * rng.gamma(6, 1 / 6, len(points))
-    text = _urine_texts(rng, cohort.number, catheter)
+    text = _urine_texts(rng, has, catheter)
     path = np.array([OUTPUT_PATH + label for label in text], dtype=object)
     since = (points.time - cohort.intime[points.stay]) // 60
     offset = since + rng.integers(0, 30, len(points))
@@ -111,19 +111,24 @@ def _add_output(rng: np.random.Generator, world: World, out: Rows) -> None:
     )
 
 
-def _urine_texts(rng: np.random.Generator, chunk: int, catheter: Array) -> list[str]:
-    """How each stay's hospital writes urine; a third in one of the many rare ways."""
+def _urine_texts(rng: np.random.Generator, has: Array, catheter: Array) -> Array:
+    """How each stay's hospital writes urine; a third in one of the rare ways."""
     labels = urine_labels()
     rare = rng.random(len(catheter)) < 0.35
     draw = rng.integers(0, 10_000, len(catheter))
-    texts = [
-        (labels if odd else _CATHETER if tube else _VOIDED)[
-            number % len(labels if odd else _CATHETER if tube else _VOIDED)
-        ]
-        for number, odd, tube in zip(draw, rare, catheter, strict=True)
-    ]
-    if chunk == 0 and len(texts) > len(labels):
-        texts[: len(labels)] = labels
+    texts = np.array(
+        [
+            (labels if odd else _CATHETER if tube else _VOIDED)[
+                number % len(labels if odd else _CATHETER if tube else _VOIDED)
+            ]
+            for number, odd, tube in zip(draw, rare, catheter, strict=True)
+        ],
+        dtype=object,
+    )
+    # Each of the rare ways at least once where there are enough stays.
+    some = np.flatnonzero(has)
+    if len(some) > len(labels):
+        texts[some[: len(labels)]] = labels
     return texts
 
 

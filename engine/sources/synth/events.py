@@ -170,7 +170,7 @@ def write_cultures(streams: Streams, cohort: Cohort, rows: Rows, writer: TableWr
     )
 
 
-def write_prescriptions(streams: Streams, cohort: Cohort, rows: Rows, writer: TableWriter) -> None:
+def write_prescriptions(cohort: Cohort, rows: Rows, writer: TableWriter) -> None:
     """Append `prescriptions`."""
     if not rows.count:
         return

@@ -73,22 +73,28 @@ EMPIRIC: Final = (
 )
 """Drug, route, weight and usual days; the last two are not on the list of antibiotics."""
 OTHERS: Final = (
-    ("Acetaminophen", "PO", 70), ("Heparin", "SC", 60), ("Insulin", "SC", 55), ("Pantoprazole", "IV", 50),
+    ("Acetaminophen", "PO", 70), ("Heparin", "SC", 60), ("Insulin", "SC", 55), ("Pantoprazole",
+    "IV", 50),
     ("Furosemide", "IV", 35), ("Potassium Chloride", "PO", 40), ("Docusate Sodium", "PO", 45),
-    ("Senna", "PO", 40), ("Metoprolol Tartrate", "PO", 35), ("Aspirin", "PO", 30), ("Aspirin EC", "PO", 8),
-    ("Lisinopril", "PO", 14), ("Captopril", "PO", 3), ("Enalaprilat", "IV", 1.5), ("Ramipril", "PO", 0.8),
-    ("Losartan Potassium", "PO", 6), ("Ibuprofen", "PO", 5), ("Ketorolac", "IV", 5), ("Naproxen", "PO", 1.2),
+    ("Senna", "PO", 40), ("Metoprolol Tartrate", "PO", 35), ("Aspirin", "PO", 30), ("Aspirin EC",
+    "PO", 8),
+    ("Lisinopril", "PO", 14), ("Captopril", "PO", 3), ("Enalaprilat", "IV", 1.5), ("Ramipril", "PO",
+    0.8),
+    ("Losartan Potassium", "PO", 6), ("Ibuprofen", "PO", 5), ("Ketorolac", "IV", 5), ("Naproxen",
+    "PO", 1.2),
     ("Indomethacin", "PO", 0.8), ("Diclofenac Sodium Gel", "TP", 0.6), ("Atorvastatin", "PO", 35),
     ("Morphine Sulfate", "IV", 30), ("Lorazepam", "IV", 20), ("Ondansetron", "IV", 35),
-    ("0.9% Sodium Chloride", "IV", 60), ("5% Dextrose", "IV", 25), ("Sodium Chloride 0.9%  Flush", "IV", 50),
-    ("Magnesium Sulfate", "IV", 40), ("Albuterol 0.083% Neb Soln", "IH", 25), ("Mupirocin Ointment 2%", "NU", 4),
+    ("0.9% Sodium Chloride", "IV", 60), ("5% Dextrose", "IV", 25), ("Sodium Chloride 0.9%  Flush",
+    "IV", 50),
+    ("Magnesium Sulfate", "IV", 40), ("Albuterol 0.083% Neb Soln", "IH", 25),
+    ("Mupirocin Ointment 2%", "NU", 4),
     ("Erythromycin 0.5% Ophth Oint", "BOTH EYES", 1), ("Neomycin Sulfate", "PO", 0.6),
 )  # fmt: skip
 """Drug, route and share of admissions in percent."""
 
 
 def add_infections(world: World, cultures: Rows, orders: Rows) -> None:
-    """Cultures and antibiotics of stays whose picture calls for them, and of others now and then."""
+    """Cultures and antibiotics where the picture calls for them, and now and then elsewhere."""
     rng = world.streams.of("infection")
     cohort = world.cohort
     degree = cohort.organs[:, 6]
@@ -106,9 +112,16 @@ def add_infections(world: World, cultures: Rows, orders: Rows) -> None:
     cut = np.flatnonzero(cohort.adm_surgical[cohort.stay_adm] & (rng.random(cohort.stays) < 0.6))
     begin = (cohort.intime[cut] - rng.integers(-HOUR, 6 * HOUR, len(cut))) // HOUR * HOUR
     orders.add(
-        patient=cohort.stay_patient[cut], admission=cohort.stay_adm[cut], start=begin,
-        stop=begin + DAY, kind="MAIN", drug="CeFAZolin", route="IV", dose="2", unit="g",
-    )  # fmt: skip
+        patient=cohort.stay_patient[cut],
+        admission=cohort.stay_adm[cut],
+        start=begin,
+        stop=begin + DAY,
+        kind="MAIN",
+        drug="CeFAZolin",
+        route="IV",
+        dose="2",
+        unit="g",
+    )
 
 
 def _add_cultures(
@@ -154,14 +167,20 @@ def _add_cultures(
         some = np.flatnonzero(grows & (rng.random(count) < 0.6))
         cultures.add(
             **{column: values[some] for column, values in common.items()},
-            org_item=item[some], org_text=name[some], isolate=1, ab_item=90004 + number, ab_text=drug,
+            org_item=item[some],
+            org_text=name[some],
+            isolate=1,
+            ab_item=90004 + number,
+            ab_text=drug,
             verdict=choose(rng, ["S", "R", "I"], [7, 2, 1], len(some)),
-        )  # fmt: skip
+        )
     second = np.flatnonzero(grows & (rng.random(count) < 0.06))
     cultures.add(
         **{column: values[second] for column, values in common.items()},
-        org_item=80040, org_text="YEAST", isolate=2,
-    )  # fmt: skip
+        org_item=80040,
+        org_text="YEAST",
+        isolate=2,
+    )
 
 
 def _add_antibiotics(
@@ -210,7 +229,13 @@ def add_other_orders(world: World, orders: Rows) -> None:
         begin = begin // HOUR * HOUR
         fluid = "Chloride" in drug or "Dextrose" in drug
         orders.add(
-            patient=cohort.adm_patient[has], admission=has, start=begin,
+            patient=cohort.adm_patient[has],
+            admission=has,
+            start=begin,
             stop=np.maximum(cohort.dischtime[has] // HOUR * HOUR, begin),
-            kind="BASE" if fluid and route == "IV" else "MAIN", drug=drug, route=route, dose="1", unit="dose",
-        )  # fmt: skip
+            kind="BASE" if fluid and route == "IV" else "MAIN",
+            drug=drug,
+            route=route,
+            dose="1",
+            unit="dose",
+        )

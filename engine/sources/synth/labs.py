@@ -1,7 +1,7 @@
 """When blood is drawn, and the laboratory's rows of it.
 
-Panels of one draw share a specimen. Draws lie before, in and after the ICU stay, in admissions without
-one, and outside any admission; the admission is missing on some rows, as in real data.
+Panels of one draw share a specimen. Draws lie before, in and after the ICU stay, in admissions
+without one, and outside any admission; the admission is missing on some rows, as in real data.
 """
 
 from __future__ import annotations
@@ -240,11 +240,11 @@ def _add_elsewhere(world: World, labs: Labs) -> None:
         51006: np.round(np.clip(rng.normal(15 + 8 * sick, 5), 4, None)),
         50983: np.round(rng.normal(139, 2.6, count)),
         50971: np.round(rng.normal(4.2, 0.42, count), 1),
-        50902: np.round(rng.normal(102, 3.2, count)),
         50882: np.round(rng.normal(25, 2.6, count)),
         50868: np.round(rng.normal(13, 2.4, count)),
         50931: np.round(np.exp(rng.normal(4.75, 0.26, count))),
     }
+    values[50902] = values[50983] - values[50882] - values[50868]
     counts = {
         51222: np.round(rng.normal(12.6 - 1.6 * sick, 1.5), 1),
         51265: np.round(np.exp(rng.normal(5.4, 0.32, count))),
@@ -255,9 +255,13 @@ def _add_elsewhere(world: World, labs: Labs) -> None:
         specimen = labs.specimens(count)
         for item, numbers in panel.items():
             labs.rows.add(
-                patient=patient[has], admission=admission[has], specimen=specimen[has], item=item,
-                time=time[has], number=numbers[has],
-            )  # fmt: skip
+                patient=patient[has],
+                admission=admission[has],
+                specimen=specimen[has],
+                item=item,
+                time=time[has],
+                number=numbers[has],
+            )
 
 
 def _some_time(year: Array, rng: np.random.Generator) -> Array:

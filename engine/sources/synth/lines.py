@@ -17,12 +17,14 @@ PROCEDURE_ROWS: Final = {
     "numbers": "value",
     "texts": "location",
 }
-_NECK: Final = ["RIJ", "LIJ", "Right Subclavian", "Left Subclavian", "Right Femoral", "Right Femoral.",
-                "Left Femoral", "Left Femoral."]  # fmt: skip
+_NECK: Final = ["RIJ", "LIJ", "Right Subclavian", "Left Subclavian", "Right Femoral",
+                "Right Femoral.", "Left Femoral", "Left Femoral."]  # fmt: skip
 _ARM: Final = ["Right Radial", "Left Radial", "Right Brachial", "Right Brachial.", "Left Brachial",
-               "Left Brachial.", "Right Antecub", "Left Antecube", "Right Axilla", "Left Axilla."]  # fmt: skip
-_RARE: Final = (
-    227719, 224269, 224267, 224272, 226124, 228169, 225202, 228286, 225204, 224560, 224264, 225203, 224273,
+               "Left Brachial.", "Right Antecub", "Left Antecube", "Right Axilla",
+               "Left Axilla."]  # fmt: skip
+RARE_LINES: Final = (
+    227719, 224269, 224267, 224272, 226124, 228169, 225202, 228286, 225204, 224560, 224264, 225203,
+    224273,
     225789, 225761, 228201, 228202, 224268, 225199, 225315, 225205,
 )  # fmt: skip
 """Lines besides the arterial, central and dialysis ones."""
@@ -53,4 +55,4 @@ def add_lines(world: World, kidneys: Kidneys, out: Rows) -> None:
     dialysis = np.flatnonzero(kidneys.continuous.any(1))
     add(np.full(len(dialysis), 224270), dialysis, _NECK, [45, 12, 2, 2, 14, 9, 9, 7])
     few = np.flatnonzero(rng.random(stays) < 0.16)
-    add(rng.choice(_RARE, len(few)), few, _NECK + _ARM, [4.0] * 8 + [1.0] * 10)
+    add(rng.choice(RARE_LINES, len(few)), few, _NECK + _ARM, [4.0] * 8 + [1.0] * 10)

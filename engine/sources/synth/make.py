@@ -117,7 +117,7 @@ def _mimic_chunk(streams: Streams, stays: int, writer: TableWriter) -> None:
     write_outputs(streams, cohort, outputs, writer)
     write_procedures(streams, cohort, procedures, writer)
     write_cultures(streams, cohort, cultures, writer)
-    write_prescriptions(streams, cohort, orders, writer)
+    write_prescriptions(cohort, orders, writer)
 
 
 __all__ = ["FEWEST", "MOST", "make"]

@@ -68,7 +68,8 @@ def _write_admissions(rng: np.random.Generator, cohort: Cohort, writer: TableWri
     )
     died = cohort.deathtime != NO_TIME
     home = choose(rng, ["HOME", "HOME HEALTH CARE", "SKILLED NURSING FACILITY", "REHAB",
-                        "CHRONIC/LONG TERM ACUTE CARE", "HOSPICE"], [36, 26, 18, 10, 6, 3], count)  # fmt: skip
+                        "CHRONIC/LONG TERM ACUTE CARE", "HOSPICE"], [36, 26, 18, 10, 6, 3],
+                        count)  # fmt: skip
     from_door = (kind == "EW EMER.") & (rng.random(count) < 0.9)
     door = cohort.admittime - rng.integers(HOUR, 9 * HOUR, count) // 60 * 60
     writer.write(
@@ -108,7 +109,8 @@ def _write_admissions(rng: np.random.Generator, cohort: Cohort, writer: TableWri
 
 def _providers(rng: np.random.Generator, count: int) -> Array:
     return np.array([f"P{code:02d}{letter}" for code, letter in zip(
-        rng.integers(0, 100, count), rng.choice(list("ABCDEFGH"), count), strict=True)], dtype=object)  # fmt: skip
+        rng.integers(0, 100, count), rng.choice(list("ABCDEFGH"), count), strict=True)],
+        dtype=object)  # fmt: skip
 
 
 def _write_services(rng: np.random.Generator, cohort: Cohort, writer: TableWriter) -> None:

@@ -50,7 +50,7 @@ def make_kidneys(world: World) -> Kidneys:
     length = valid.shape[1]
     usual = np.exp(rng.normal(np.log(np.where(cohort.female, 0.70, 0.90)), 0.24))
     chronic = conditions(world.streams, cohort)["renal_disease"][cohort.stay_patient]
-    usual = np.where(chronic, usual * rng.uniform(1.3, 3.6, stays), usual)
+    usual = np.where(chronic, usual * (1.2 + rng.gamma(1.6, 0.45, stays)), usual)
     lasting = cohort.named("dialysis patient")
     usual = np.where(lasting, rng.uniform(3.6, 9.5, stays), usual)
     injury = np.clip(course.organ["kidney"] - 0.18, 0, 1) / 0.86
@@ -126,25 +126,25 @@ def add_urine(world: World, kidneys: Kidneys, out: Rows) -> None:
     drained = _since_last(points, volume)
     drained = np.maximum(np.round(drained / 5) * 5, 0)
     item = np.array(URINE)[way[points.stay]]
-    _put(world, out, points, item, drained)
+    _put(out, points, item, drained)
     both = rng.random(len(points)) < np.where(np.isin(way, [5, 6]), 0.9, 0)[points.stay]
     side = np.where(item[both] == 226564, 226565, 226564)
-    _put(world, out, points[both], side, np.round(drained[both] * 0.6))
+    _put(out, points[both], side, np.round(drained[both] * 0.6))
     # Bladder irrigation: much in, much and the urine out.
     rinsed = (rng.random(stays) < 0.012) & catheter
     mine = rinsed[points.stay]
     fluid = np.round(rng.gamma(3, 160, int(mine.sum())) / 50) * 50
-    _put(world, out, points[mine], np.full(int(mine.sum()), 227488), fluid)
-    _put(world, out, points[mine], np.full(int(mine.sum()), 227489), fluid + drained[mine])
+    _put(out, points[mine], np.full(int(mine.sum()), 227488), fluid)
+    _put(out, points[mine], np.full(int(mine.sum()), 227489), fluid + drained[mine])
     # Urine of the operating and recovery room, charted on arrival; other drains.
     operated = np.flatnonzero(cohort.adm_surgical[cohort.stay_adm] & (rng.random(stays) < 0.5))
     arrival = world.points(operated, cohort.intime[operated] + 20 * 60)
     for room in (226627, 226631):
         some = arrival[rng.random(len(arrival)) < 0.7]
-        _put(world, out, some, np.full(len(some), room), np.round(rng.gamma(3, 110, len(some))))
+        _put(out, some, np.full(len(some), room), np.round(rng.gamma(3, 110, len(some))))
     drains = points[rng.random(len(points)) < 0.04]
     kinds = rng.choice([226588, 226599, 226589, 226571], len(drains))
-    _put(world, out, drains, kinds, np.round(rng.gamma(1.5, 40, len(drains))))
+    _put(out, drains, kinds, np.round(rng.gamma(1.5, 40, len(drains))))
 
 
 def _since_last(points: Points, running: Array) -> Array:
@@ -155,7 +155,7 @@ def _since_last(points: Points, running: Array) -> Array:
     return np.where(first, total, total - np.concatenate([[0.0], total[:-1]]))
 
 
-def _put(world: World, out: Rows, points: Points, item: Array, value: Array) -> None:
+def _put(out: Rows, points: Points, item: Array, value: Array) -> None:
     out.add(stay=points.stay, time=points.time // 60 * 60, item=item, value=value)
 
 
@@ -194,8 +194,8 @@ def chart_replacement(world: World, kidneys: Kidneys, chart: Chart) -> None:
     add(226457, 205, 75, 0.95)  # ultrafiltrate
     add(224191, 70, 40, 0.6, 5)  # hourly removal
     add(225183, 60, 45, 0.4, 10)  # goal
-    which = rng.choice(len(_INTEGRITY), count, p=[0.38, 0.3, 0.1, 0.03, 0.01, 0.03, 0.05, 0.03, 0.02,
-                                                  0.02, 0.01, 0.02])  # fmt: skip
+    often = [0.38, 0.3, 0.1, 0.03, 0.01, 0.03, 0.05, 0.03, 0.02, 0.02, 0.01, 0.02]
+    which = rng.choice(len(_INTEGRITY), count, p=often)
     told = rng.random(count) < 0.8
     chart.add(224146, running[told], words=_INTEGRITY, which=which[told])
     fluids = running[rng.random(count) < 0.15]
@@ -260,10 +260,16 @@ def add_replacement(world: World, kidneys: Kidneys, procedures: Rows, inputs: Ro
     for salt, amount in ((227536, 20.0), (227525, 8.0)):
         some = np.flatnonzero(rng.random(len(stay)) < 0.7)
         inputs.add(
-            stay=stay[some], item=salt, start=start[some], stop=np.minimum(stop, start + 6 * HOUR)[some],
-            amount=np.full(len(some), amount), rate=np.full(len(some), amount / 6), category=1,
-            amountuom="grams" if salt == 227525 else "mEq", rateuom="grams/hour" if salt == 227525 else "mEq/hour",
-        )  # fmt: skip
+            stay=stay[some],
+            item=salt,
+            start=start[some],
+            stop=np.minimum(stop, start + 6 * HOUR)[some],
+            amount=np.full(len(some), amount),
+            rate=np.full(len(some), amount / 6),
+            category=1,
+            amountuom="grams" if salt == 227525 else "mEq",
+            rateuom="grams/hour" if salt == 227525 else "mEq/hour",
+        )
     stay, begin, end = runs(kidneys.session)
     minute = rng.integers(0, 60, len(stay)) * 60
     add(

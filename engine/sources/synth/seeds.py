@@ -39,7 +39,7 @@ class Streams:
 
 
 def scattered(first: int, count: int, base: int, seed: int) -> Array:
-    """Make `count` different identifiers from `base` + 1 up, for the running numbers from `first` on.
+    """Make `count` different identifiers above `base`, for running numbers from `first` on.
 
     They look random (as the published identifiers do) and never repeat: multiplication
     by a constant modulo a prime just below ten million is one to one.

@@ -37,7 +37,8 @@ class Spell:
 
 SPELLS = (
     Spell("arrest", 0.006, 1,
-          to={"heart_rate": (20, 30), "mean": (11, 19), "pulse_pressure": (8, 20), "breaths": (2, 5),
+          to={"heart_rate": (20, 30), "mean": (11, 19), "pulse_pressure": (8, 20), "breaths": (2,
+          5),
               "saturation": (45, 70), "eyes": (1, 1), "verbal": (1, 1), "motor": (1, 1)}),
     Spell("fast rhythm", 0.02, 2, to={"heart_rate": (160, 195)}, by={"mean": -14}),
     Spell("slow rhythm", 0.02, 1, to={"heart_rate": (30, 41)}, by={"mean": -12}),

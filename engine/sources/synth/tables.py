@@ -1,8 +1,9 @@
 """Tables and columns of the two sources, in declared order and with their types.
 
 Tables that anything reads are declared in `engine.sources.schema`. The others, which the generator
-writes as well, stand here: a type is one letter, ``i`` 64-bit integer, ``f`` 64-bit float, ``s`` text,
-``t`` timestamp, ``d`` date. Source: the public MIMIC-IV (hosp, icu) and eICU-CRD definitions.
+writes as well, stand here: a type is one letter, ``i`` 64-bit integer, ``f`` 64-bit float,
+``s`` text, ``t`` timestamp, ``d`` date. Source: the public definitions of MIMIC-IV (hosp, icu)
+and eICU-CRD.
 """
 
 from __future__ import annotations

@@ -21,14 +21,24 @@ def made(folder: Path, kind: Kind, stays: int, seed: int = 3) -> Path:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Kind, Path]:
+def small(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Kind, Path]:
     kind: Kind = request.param
     return kind, made(tmp_path_factory.mktemp(kind), kind, 60)
 
 
-def test_every_table_of_the_source_has_its_declared_columns_and_types(small: tuple[Kind, Path]) -> None:
+def test_every_table_of_the_source_has_its_declared_columns_and_types(
+    small: tuple[Kind, Path],
+) -> None:
     kind, folder = small
-    arrow = {"BIGINT": "int64", "DOUBLE": "double", "VARCHAR": "string", "DATE": "date32[day]", "TIMESTAMP": "timestamp[us]"}
+    arrow = {
+        "BIGINT": "int64",
+        "DOUBLE": "double",
+        "VARCHAR": "string",
+        "DATE": "date32[day]",
+        "TIMESTAMP": "timestamp[us]",
+    }
     found = {path.stem.lower(): pq.read_schema(path) for path in folder.rglob("*.parquet")}
     assert set(found) == set(facts(kind).tables)
     for name, table in facts(kind).tables.items():
@@ -37,7 +47,9 @@ def test_every_table_of_the_source_has_its_declared_columns_and_types(small: tup
             assert schema == [(c, arrow[t]) for c, t in table.columns.items()], name
 
 
-def test_same_seed_same_bytes_other_seed_other_data(small: tuple[Kind, Path], tmp_path: Path) -> None:
+def test_same_seed_same_bytes_other_seed_other_data(
+    small: tuple[Kind, Path], tmp_path: Path
+) -> None:
     kind, folder = small
     again, other = made(tmp_path / "a", kind, 60), made(tmp_path / "b", kind, 60, seed=4)
     names = [path.relative_to(folder) for path in sorted(folder.rglob("*.parquet"))]
