@@ -168,10 +168,11 @@ def fill(
     seed: int | None = None,
 ) -> None:
     """Make and fill the tables that `query` needs; rows shuffled by `seed`."""
-    graph = concept_graph()
-    order = graph.order(query.concepts)
+    order = _needed(query.concepts, frozenset(inputs))
     columns: dict[str, dict[str, str]] = {}
     for part in (*order, query):
+        if f"{DERIVED}.{part.name}" in inputs:
+            continue
         for table in part.base_tables:
             columns.setdefault(table, {}).update(
                 {column: column_type(table, column) for column in part.reads[table]}
@@ -200,6 +201,21 @@ def fill(
     for part in order:
         if f"{DERIVED}.{part.name}" not in inputs:
             con.execute(f"CREATE TABLE {DERIVED}.{part.name} AS {part.sql}")
+
+
+@functools.cache
+def _needed(names: tuple[str, ...], given: frozenset[str]) -> tuple[Query, ...]:
+    """The named concepts, and what they need unless they are given as tables; needed ones first."""
+    graph = concept_graph()
+    found: set[str] = set()
+    stack = list(names)
+    while stack:
+        name = stack.pop()
+        if name not in found:
+            found.add(name)
+            if f"{DERIVED}.{name}" not in given:
+                stack += graph.concepts[name].concepts
+    return tuple(part for part in graph.order(names) if part.name in found)
 
 
 @functools.cache
