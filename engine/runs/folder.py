@@ -6,8 +6,8 @@ sees as `/job`.
 
 from __future__ import annotations
 
+import logging
 import re
-import shutil
 import stat
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from engine.base.content import content_folder
 from engine.base.errors import UsageError, bad_file
 from engine.base.files import os_error
 from engine.catalogue.task import Task
+from engine.runs import hostile
 from engine.runs.records import CONDITIONS
 
 WORK = "work"
@@ -26,6 +27,7 @@ _NOTES = Path(__file__).parent / "notes"
 _RESERVE = ".reserve"
 _RESERVE_BYTES = 512 << 10
 _MAX_SKILL_BYTES = 16 << 20
+_log = logging.getLogger(__name__)
 
 
 def run_id(
@@ -126,27 +128,13 @@ def make(folder: Path) -> None:
 
 
 def release(folder: Path) -> None:
-    """Give up the work folder and the reserve."""
-    (folder / _RESERVE).unlink(missing_ok=True)
-    remove(folder / f"{WORK}.canary")  # of a canary that was killed
-    remove(folder / WORK)
-
-
-def remove(folder: Path) -> None:
-    """Delete a folder in which a hostile program could write, without following links."""
-
-    def unlock(function: object, path: str, _error: object) -> None:
-        # A folder without write or search permission; links are not followed.
-        for place in (Path(path).parent, Path(path)):
-            if not place.is_symlink() and place.is_dir():
-                place.chmod(0o700)
-        if callable(function):
-            function(path)
-
-    if folder.is_symlink() or not folder.is_dir():
-        folder.unlink(missing_ok=True)
-        return
-    shutil.rmtree(folder, onerror=unlock)
+    """Give up the work folder and the reserve; what cannot be deleted stays behind."""
+    try:
+        (folder / _RESERVE).unlink(missing_ok=True)
+        hostile.remove(folder / f"{WORK}.canary")  # of a canary that was killed
+        hostile.remove(folder / WORK)
+    except OSError as error:  # the record of the end matters more
+        _log.warning("a work folder could not be deleted: %s", error.strerror)
 
 
 def lay_out(

@@ -135,6 +135,67 @@ def walk(folder: Path, *, max_entries: int = 100_000) -> Iterator[Entry]:
         yield from inside(top, "", 1)
 
 
+def remove(folder: Path) -> None:
+    """Delete a folder, however deep, long-named or shut a program has made it.
+
+    No link is followed. What lies below is moved up beside its parent first, so that no path
+    grows long and no more than two folders are open.
+
+    Raises:
+        OSError: something cannot be deleted.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink(missing_ok=True)
+        return
+    folder.chmod(0o700)
+    with open_top(folder) as top:
+        moved = 0
+        while True:
+            with os.scandir(top) as listing:
+                entries = [(e.name, e.is_dir(follow_symlinks=False)) for e in listing]
+            if not entries:
+                break
+            for name, is_folder in entries:
+                if is_folder:
+                    moved = _empty(top, name, moved)
+                    os.rmdir(name, dir_fd=top)
+                else:
+                    os.unlink(name, dir_fd=top)
+    folder.rmdir()
+
+
+def _empty(top: int, name: str, moved: int) -> int:
+    """Delete the files of a folder of `top` and move its folders up into `top`."""
+    _unlock(top, name)
+    below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
+    try:
+        with os.scandir(below) as listing:
+            entries = [(e.name, e.is_dir(follow_symlinks=False)) for e in listing]
+        for child, is_folder in entries:
+            if not is_folder:
+                os.unlink(child, dir_fd=below)
+                continue
+            _unlock(below, child)
+            target = f".removing-{moved}"
+            while os.path.lexists(f"/proc/self/fd/{top}/{target}"):
+                moved += 1
+                target = f".removing-{moved}"
+            os.rename(child, target, src_dir_fd=below, dst_dir_fd=top)
+            moved += 1
+    finally:
+        os.close(below)
+    return moved
+
+
+def _unlock(folder: int, name: str) -> None:
+    """Give back the permissions that a program took away, by descriptor."""
+    path = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        Path(f"/proc/self/fd/{path}").chmod(0o700)
+    finally:
+        os.close(path)
+
+
 @contextlib.contextmanager
 def _open_below(folder: int, name: str, status: os.stat_result) -> Iterator[BinaryIO]:
     why = refusal(status)
@@ -154,12 +215,7 @@ def _open_checked(folder: int, name: str, seen: os.stat_result, flags: int) -> i
             raise Refused("a symbolic link") from error
         if error.errno != errno.EACCES:
             raise
-        # Ours, but the program took away its permissions: give them back, by descriptor.
-        path = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            Path(f"/proc/self/fd/{path}").chmod(0o700)
-        finally:
-            os.close(path)
+        _unlock(folder, name)  # ours, but the program took away its permissions
         handle = os.open(name, flags, dir_fd=folder)
     found = os.fstat(handle)
     if (found.st_dev, found.st_ino) != (seen.st_dev, seen.st_ino):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.base.errors import Cancelled, M4Error
+from engine.base.files import os_error
 from engine.base.jobs import Job
 from engine.runs import folder, result
 from engine.runs.judge import Verdict
@@ -152,16 +153,23 @@ class LiveRun:
         """Close the run whatever is raised inside, and raise it on."""
         try:
             yield
-        except BaseException as error:
-            if isinstance(error, Cancelled):
-                reason, detail = Reason.CANCELLED, "Stopped by the user."
-            elif isinstance(error, M4Error):
-                reason, detail = Reason.EXCEPTION, error.text
-            else:
-                reason, detail = Reason.EXCEPTION, f"A fault of ours ({type(error).__name__})."
-            try:
-                self.close(reason, detail)
-            except M4Error as second:
-                # The next start finds and closes it; what went wrong first is what counts.
-                _log.warning("a run could not be closed: %s", type(second).__name__)
+        except Cancelled:
+            self._close_quietly(Reason.CANCELLED, "Stopped by the user.")
             raise
+        except M4Error as error:
+            self._close_quietly(Reason.EXCEPTION, error.text)
+            raise
+        except OSError as error:
+            known = os_error(error, "carrying out the run")
+            self._close_quietly(Reason.EXCEPTION, known.text)
+            raise known from error
+        except BaseException as error:
+            self._close_quietly(Reason.EXCEPTION, f"A fault of ours ({type(error).__name__}).")
+            raise
+
+    def _close_quietly(self, reason: Reason, detail: str) -> None:
+        try:
+            self.close(reason, detail)
+        except M4Error as second:
+            # The next start finds and closes it; what went wrong first is what counts.
+            _log.warning("a run could not be closed: %s", type(second).__name__)

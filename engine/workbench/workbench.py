@@ -28,7 +28,7 @@ from engine.isolation.backends import (
 )
 from engine.isolation.interface import Limits
 from engine.references import build_references, find_target, open_reference, reference_state
-from engine.runs import folder, result
+from engine.runs import folder, hostile, result
 from engine.runs.machine import Assignment, RunMachine
 from engine.runs.output import shown_log
 from engine.runs.records import SCHEMAS, AgentDb, RunEvent, RunRecord, RunRequest, RunSummary
@@ -252,7 +252,7 @@ class Workbench:
         """
         self._store.delete(run_id)
         try:
-            folder.remove(self.home.runs / run_id)
+            hostile.remove(self.home.runs / run_id)
         except OSError as error:
             raise os_error(error, "deleting the run's folder") from error
 

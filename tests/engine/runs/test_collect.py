@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from engine.runs import hostile
 from engine.runs.collect import MAX_NAME, Bounds, collect, free_name
-from engine.runs.folder import remove
 
 SECRET = "not for you"
 
@@ -186,9 +185,25 @@ def test_remove_deletes_what_a_program_shut_and_follows_no_link(work: Path):
     (shut / "link").symlink_to(outside)
     (work / "link").symlink_to(outside / "keep")
     shut.chmod(0)
-    remove(work)
+    hostile.remove(work)
     assert not work.exists()
     assert (outside / "keep").read_text() == "kept"
+
+
+def test_remove_deletes_a_folder_of_any_depth(work: Path):
+    """Deeper than any path may be long, and than a recursion may go."""
+    name = "d" * 50
+    handle = os.open(work, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir(name, dir_fd=handle)
+        below = os.open(name, os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = below
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=handle))
+    os.close(handle)
+    (work / ".removing-0").mkdir()
+    hostile.remove(work)
+    assert not work.exists()
 
 
 @given(st.lists(st.text(min_size=1, max_size=300), max_size=20))
