@@ -135,6 +135,55 @@ def test_a_bad_key_makes_the_key_column_text(tmp_path: Path, reference: Path) ->
     ]
 
 
+def two_columns(tmp_path: Path, name: str, values: list[str]) -> Path:
+    path = tmp_path / name
+    path.write_text("k,v\n" + "".join(f"{i},{value}\n" for i, value in enumerate(values)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "there", "near", "far"),
+    [
+        (0.25, "1.0", "1.25", "1.26"),
+        (2, "5", "3", "2"),
+        (60, "2150-01-01 00:00:00", "2149-12-31 23:59:00", "2149-12-31 23:58:59"),
+        (0, "1.5", "1.50", "1.5000000000000002"),
+    ],
+)
+def test_the_tolerance_is_inclusive(
+    tmp_path: Path, tolerance: float, there: str, near: str, far: str
+) -> None:
+    evaluation = TableEvaluation(
+        key_columns=("k",), value_columns=("v",), tolerance={"v": tolerance}
+    )
+    reference = two_columns(tmp_path, "r.csv", [there, there])
+    score = score_table(evaluation, two_columns(tmp_path, "o.csv", [near, far]), reference)
+    assert score.matched["v"] == 1
+
+
+@pytest.mark.parametrize(
+    ("reference", "agent", "matched"),
+    [
+        (["1", "2", "3"], ["1", "2", "x"], 2),
+        (["1", "2", "3"], ["1.0", "2", "x"], 1),
+        (["1", "", "3"], ["1.0", "", "x"], 2),  # whole numbers beside a hole print as floats
+        (["1", "", "3"], ["1", "", "x"], 1),
+        (["1.50", "2", "3"], ["1.5", "2.0", "x"], 2),
+        (["a", "1", "2"], ["1", "1", "2"], 2),
+        (["a", "1", "2"], ["", "1", "2"], 0),
+        (["True", "a", "b"], ["True", "TRUE", "false"], 1),
+    ],
+)
+def test_printed_values_are_pandas(
+    tmp_path: Path, reference: list[str], agent: list[str], matched: int
+) -> None:
+    evaluation = TableEvaluation(key_columns=("k",), value_columns=("v",))
+    truth = two_columns(tmp_path, "r.csv", reference)
+    score = score_table(evaluation, two_columns(tmp_path, "o.csv", agent), truth)
+    assert score.compared_as["v"] == "text"
+    assert score.matched["v"] == matched
+
+
 def test_keys_are_one_however_they_are_written(tmp_path: Path, reference: Path) -> None:
     path = with_rows(tmp_path, *(f'"{row[0]}.0", {row[2:]}' for row in ROWS))
     assert score_table(EVALUATION, path, reference).reward == 1
