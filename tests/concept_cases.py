@@ -170,9 +170,8 @@ def fill(
     """Make and fill the tables that `query` needs; rows shuffled by `seed`."""
     order = _needed(query.concepts, frozenset(inputs))
     columns: dict[str, dict[str, str]] = {}
-    for part in (*order, query):
-        if f"{DERIVED}.{part.name}" in inputs:
-            continue
+    built = [part for part in order if f"{DERIVED}.{part.name}" not in inputs]
+    for part in (*built, query):
         for table in part.base_tables:
             columns.setdefault(table, {}).update(
                 {column: column_type(table, column) for column in part.reads[table]}
@@ -198,9 +197,8 @@ def fill(
                 [_value(row[name], types[name]) for name in named],
             )
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {DERIVED}")
-    for part in order:
-        if f"{DERIVED}.{part.name}" not in inputs:
-            con.execute(f"CREATE TABLE {DERIVED}.{part.name} AS {part.sql}")
+    for part in built:
+        con.execute(f"CREATE TABLE {DERIVED}.{part.name} AS {part.sql}")
 
 
 @functools.cache
