@@ -57,14 +57,6 @@ def text_font(zoom: float) -> QFont:
     return font
 
 
-def code_font(zoom: float) -> QFont:
-    """The font of logs and code."""
-    font = QFont(MONOSPACE)
-    font.setPointSizeF((SIZE - 0.5) * zoom)
-    font.setStyleHint(QFont.StyleHint.Monospace)
-    return font
-
-
 def apply_look(theme: Theme, zoom: float, scratch: Path) -> None:
     """Colours and sizes for the whole program.
 

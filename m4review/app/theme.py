@@ -226,7 +226,7 @@ QPushButton[kind="main"]:hover { background: $accent_hover; }
 QPushButton[kind="main"]:focus { border: 2px solid $text; }
 QPushButton[kind="main"]:disabled { background: $line; border-color: $line; color: $muted; }
 QPushButton[kind="chip"] {
-  border-radius: ${p12}px; padding: ${p2}px ${p10}px; min-height: ${p18}px; background: $surface;
+  border-radius: ${p9}px; padding: ${p2}px ${p10}px; min-height: ${p18}px; background: $surface;
 }
 QPushButton[kind="chip"]:checked {
   background: $selection; border: 2px solid $accent; padding: ${p1}px ${p9}px;
@@ -248,6 +248,7 @@ QComboBox QAbstractItemView {
   background: $surface; border: 1px solid $line; selection-background-color: $selection;
   selection-color: $text; padding: ${p2}px;
 }
+QPushButton, QToolButton { icon-size: ${p16}px; }
 QToolButton { border: 2px solid transparent; border-radius: ${p6}px; padding: ${p4}px; }
 QToolButton:hover { background: $hover; }
 QToolButton:focus { border-color: $accent; }
@@ -272,6 +273,7 @@ QHeaderView::section {
 QTextBrowser, QPlainTextEdit { background: $surface; border: 1px solid $line;
   border-radius: ${p6}px; padding: ${p6}px; selection-background-color: $selection;
   selection-color: $text; }
+QPlainTextEdit[code="true"] { font-family: "JetBrains Mono"; font-size: ${f13}px; }
 QTextBrowser:focus, QPlainTextEdit:focus { border: 2px solid $accent; padding: ${p5}px; }
 QTabWidget::pane { border: 1px solid $line; border-radius: ${p6}px; background: $surface; }
 QTabBar { qproperty-drawBase: 0; }
@@ -315,8 +317,8 @@ QFrame#dropZone { border: 2px dashed $line; border-radius: ${p8}px; background: 
 QFrame#dropZone[hot="true"] { border-color: $accent; background: $hover; }
 """)
 
-_PIXELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 18, 22, 24, 28)
-_FONTS = (12, 15, 20, 24)
+_PIXELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 18, 22, 24, 28)
+_FONTS = (12, 13, 15, 20, 24)
 
 
 def style_sheet(theme: Theme, zoom: float, *, arrow: str, arrow_up: str) -> str:

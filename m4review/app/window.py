@@ -31,7 +31,7 @@ from m4review.app.links import DATA, RUNS, WORKLIST, Place, parse
 from m4review.app.palette import Palette
 from m4review.app.settings import zoom_step
 from m4review.app.theme import Mode
-from m4review.app.widgets import label
+from m4review.app.widgets import ElidedLabel, label
 from m4review.data.view import DataScreen
 from m4review.diff.view import DiffScreen
 from m4review.launcher.view import LauncherScreen
@@ -307,16 +307,16 @@ class MainWindow(QMainWindow):
             if number:
                 self._crumbs.addWidget(label("›", "muted"))
             if where is None:
-                here = label(text)
+                here = ElidedLabel(text)
                 here.setStyleSheet("font-weight: 600; padding: 4px;")
-                self._crumbs.addWidget(here)
+                self._crumbs.addWidget(here, 1)
             else:
                 link = QToolButton()
                 link.setText(text)
                 link.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
                 link.clicked.connect(lambda _=False, to=where: self.go(to))
                 self._crumbs.addWidget(link)
-        self._crumbs.addStretch(1)
+        self._crumbs.addStretch(0)
         self.setWindowTitle(f"{trail[-1][0]} – M4 Review")
 
     def _trail(self, place: Place) -> list[tuple[str, Place | None]]:

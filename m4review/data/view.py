@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from engine.sources import MissingTable, SourceInfo, TableInfo
 from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
+from m4review.app.flow import FlowLayout
 from m4review.app.jobs import JobHandle
 from m4review.app.jobs_view import JobRow
 from m4review.app.links import Place
@@ -151,10 +152,12 @@ class DataScreen(Screen):
     def _build(self) -> None:
         page = page_layout(self, self.context)
         head = QHBoxLayout()
-        head.addWidget(label("Data", "title"))
-        head.addStretch(1)
-        for each in (self.remove_button, self.file_button, self.add_button, self.make_button):
-            head.addWidget(each)
+        head.addWidget(label("Data", "title"), 0, Qt.AlignmentFlag.AlignTop)
+        head.addSpacing(self.context.px(16))
+        buttons = FlowLayout(spacing=self.context.px(8))
+        for each in (self.make_button, self.add_button, self.file_button, self.remove_button):
+            buttons.addWidget(each)
+        head.addLayout(buttons, 1)
         page.addLayout(head)
         page.addWidget(
             label(

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from m4review.app.context import Context
+from m4review.app.flow import FlowLayout
 from m4review.app.widgets import button, label
 from m4review.diff.layout import CellStatus, KeyStatus, Layout
 from m4review.diff.query import CELL_KINDS, Kind
@@ -90,8 +91,7 @@ class FilterBar(QWidget):
         first.addWidget(self.text, 1)
         first.addWidget(self.pair)
         first.addWidget(self.clear)
-        second = QHBoxLayout()
-        second.setSpacing(self._context.px(6))
+        second = FlowLayout(spacing=self._context.px(6))
         for kind, _, words, tip in _CHIPS:
             chip = QPushButton()
             chip.setCheckable(True)
@@ -101,10 +101,11 @@ class FilterBar(QWidget):
             chip.toggled.connect(lambda on, which=kind: self._model.toggle_kind(which, on))
             self.chips[kind] = chip
             second.addWidget(chip)
-        second.addStretch(1)
+        line = QHBoxLayout()
+        line.addLayout(second, 1)
         rows.addLayout(first)
-        rows.addLayout(second)
-        self._second = second
+        rows.addLayout(line)
+        self._second = line
 
     @property
     def second_row(self) -> QHBoxLayout:

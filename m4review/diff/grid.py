@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPaintEvent
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -32,6 +32,8 @@ from m4review.diff.table import AnyIndex, DiffModel
 WAIT = 0.025
 """Seconds that a paint waits for its rows: most come in time, and the window stays alive."""
 FROZEN = ("row", "status", "key")
+_KEYS_SHARE = 0.6
+"""Of the width, at most, for the keys."""
 _WIDEST = 18
 """Widest column at first, in line heights; the user may make it wider."""
 
@@ -103,11 +105,13 @@ class DiffGrid(QFrame):
     """A header was clicked: field, and whether to add it to the order."""
     current_changed = Signal(int)
     """Another row is the current one."""
-    widths_changed = Signal()
 
     def __init__(self, model: DiffModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("diffGrid")
+        self.widened: set[int] = set()
+        """Columns whose width the user chose."""
+        self._setting = False
         self.model = model
         self.keys = _Half(model, theme, "Keys of the aligned rows")
         self.values = _Half(model, theme, "Reference and agent values of the aligned rows")
@@ -117,7 +121,6 @@ class DiffGrid(QFrame):
             half.setItemDelegate(self._delegate)
             half.own_header_selections()
             half.pair_header.sectionClicked.connect(self._clicked)
-            half.pair_header.sectionResized.connect(self._resized)
         for at, column in enumerate(model.columns):
             frozen = column.part in FROZEN
             self.keys.setColumnHidden(at, not frozen)
@@ -134,6 +137,8 @@ class DiffGrid(QFrame):
         self._layout_halves()
         self.setFocusProxy(self.keys)
         self.set_look(theme, self.font())
+        for half in self.halves:  # only now: hiding a column resizes it too
+            half.pair_header.sectionResized.connect(self._resized)
 
     @property
     def halves(self) -> tuple[_Half, _Half]:
@@ -197,7 +202,9 @@ class DiffGrid(QFrame):
     def set_width(self, column: int, width: int) -> None:
         """Set one column's width."""
         half = self.keys if self.model.columns[column].part in FROZEN else self.values
+        self._setting = True
         half.setColumnWidth(column, max(24, width))
+        self._setting = False
         self._fit_keys()
 
     def width_of(self, column: int) -> int:
@@ -206,17 +213,33 @@ class DiffGrid(QFrame):
         return half.columnWidth(column)
 
     def _fit_keys(self) -> None:
-        self.keys.setFixedWidth(self.keys.horizontalHeader().length() + 1)
+        """Show the keys whole, unless they would leave no room for the values."""
+        whole = self.keys.horizontalHeader().length() + 1
+        most = round(self.width() * _KEYS_SHARE)
+        cut = whole > most
+        policy = Qt.ScrollBarPolicy
+        self.keys.setHorizontalScrollBarPolicy(
+            policy.ScrollBarAlwaysOn if cut else policy.ScrollBarAlwaysOff
+        )
+        self._foot.setVisible(not cut)
+        self.keys.setFixedWidth(most if cut else whole)
 
-    def _resized(self, _column: int, _old: int, _new: int) -> None:
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
         self._fit_keys()
-        self.widths_changed.emit()
+
+    def _resized(self, column: int, _old: int, _new: int) -> None:
+        if not self._setting:
+            self.widened.add(column)
+        self._fit_keys()
 
     def show_columns(self, scored: frozenset[int]) -> None:
         """Show the pairs of these scored columns only."""
+        self._setting = True
         for at, column in enumerate(self.model.columns):
             if column.scored is not None:
                 self.values.setColumnHidden(at, column.scored.index not in scored)
+        self._setting = False
 
     # --- what is shown
 
@@ -252,7 +275,7 @@ class DiffGrid(QFrame):
     def _column_for(self, scored: int | None) -> int:
         now = self.keys.selectionModel().currentIndex()
         if scored is None:
-            return now.column() if now.isValid() else 1
+            return max(1, now.column())  # not on the row number
         for at, column in enumerate(self.model.columns):
             if column.part == "agent" and column.scored and column.scored.index == scored:
                 return at

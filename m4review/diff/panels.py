@@ -102,7 +102,8 @@ class RowPanel(QWidget):
         keys.setColumnStretch(1, 1)
         for at, (name, value) in enumerate(detail.keys):
             keys.addWidget(label(name, "muted"), at, 0)
-            keys.addWidget(_selectable(label("∅ null" if value is None else value)), at, 1)
+            shown = label("∅ null" if value is None else value, wrap=True)
+            keys.addWidget(_selectable(shown), at, 1)
         self._body.addLayout(keys)
         for cell in sorted(detail.cells, key=lambda c: c.status in MATCHES):
             self._body.addWidget(self._cell(cell))

@@ -53,7 +53,7 @@ class DiffScreen(Screen):
         self.panels = QTabWidget()
         self.panels.addTab(self.row_panel, "Row")
         self.panels.addTab(self.column_panel, "Column")
-        self.panels.setMinimumWidth(context.px(300))
+        self.panels.setMinimumWidth(context.px(260))
         self.status = QLabel()
         self.status.setTextFormat(Qt.TextFormat.PlainText)
         self.status.setAccessibleName("Where you are in the diff")
@@ -86,8 +86,8 @@ class DiffScreen(Screen):
         page = page_layout(self, context)
         page.addWidget(self.errors)
         page.addWidget(self.filters)
-        self.filters.second_row.addWidget(self.previous)
-        self.filters.second_row.addWidget(self.next)
+        for each in (self.previous, self.next):
+            self.filters.second_row.addWidget(each, 0, Qt.AlignmentFlag.AlignTop)
         self._table_place = QWidget()
         self._stack = QStackedLayout(self._table_place)
         self.empty = EmptyState(
@@ -409,6 +409,7 @@ class DiffScreen(Screen):
         self.stop.setVisible(self.model.busy)
 
     def _theme_changed(self) -> None:
+        self.panels.setMinimumWidth(self.context.px(260))
         if self.grid is not None:
             self.grid.set_look(self.context.theme, self.font())
             self.grid.default_widths(self.model.longest)
@@ -422,6 +423,8 @@ class DiffScreen(Screen):
             return
         widths = self.context.settings.get("diff.widths")
         for at, key in enumerate(self._width_key(self.grid)):
+            if at not in self.grid.widened:
+                continue
             widths[key] = round(self.grid.width_of(at) / self.context.zoom)
         self.context.settings.set("diff.widths", widths)
 
@@ -431,3 +434,4 @@ class DiffScreen(Screen):
             width = widths.get(key)
             if isinstance(width, int) and width > 0:
                 grid.set_width(at, self.context.px(width))
+                grid.widened.add(at)

@@ -23,12 +23,11 @@ from engine.base.errors import M4Error
 from engine.workbench import RunRecord
 from m4review.app import icons
 from m4review.app.actions import Actions
-from m4review.app.application import code_font
 from m4review.app.context import Context, Screen
 from m4review.app.jobs import Progress, duration
 from m4review.app.jobs_view import progress_text
 from m4review.app.links import Place
-from m4review.app.widgets import ErrorPanel, button, card, clear, label, page_layout
+from m4review.app.widgets import ColumnScroll, ErrorPanel, button, card, clear, label, page_layout
 from m4review.launcher.viewmodel import LOG_LIMIT, STAGES, LauncherViewModel
 from m4review.run.words import STATES
 
@@ -146,6 +145,10 @@ class LauncherScreen(Screen):
         self.source.setAccessibleName("Source")
         self.drop = DropZone(context)
         self.condition = QComboBox()
+        self.condition.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.condition.setMinimumContentsLength(14)
         self.condition.setAccessibleName("Condition")
         self.minutes = QSpinBox()
         self.minutes.setRange(1, 24 * 60)
@@ -165,6 +168,7 @@ class LauncherScreen(Screen):
         self._clock = label("", "muted")
         self.log = QPlainTextEdit()
         self.log.setReadOnly(True)
+        self.log.setProperty("code", True)
         self.log.setTabChangesFocus(True)
         self.log.setMaximumBlockCount(20_000)
         self.log.setPlaceholderText("What the agent writes appears here while it runs.")
@@ -178,15 +182,20 @@ class LauncherScreen(Screen):
         self._running(False)
 
     def _build(self) -> None:
-        context = self.context
-        page = page_layout(self, context)
+        page = page_layout(self, self.context)
         page.addWidget(self._title)
         page.addWidget(self.errors)
         columns = QHBoxLayout()
         page.addLayout(columns, 1)
+        columns.addWidget(self._choices(), 2)
+        columns.addSpacing(self.context.px(10))
+        columns.addLayout(self._watching(), 3)
+
+    def _choices(self) -> ColumnScroll:
+        """What is run, whether it can be, and the buttons."""
         form = QGridLayout()
         form.setColumnStretch(1, 1)
-        form.setVerticalSpacing(context.px(10))
+        form.setVerticalSpacing(self.context.px(10))
         fields: tuple[tuple[str, QWidget], ...] = (
             ("Agent script", self.drop),
             ("Source", self.source),
@@ -198,38 +207,42 @@ class LauncherScreen(Screen):
             title.setBuddy(widget)
             form.addWidget(title, row, 0)
             form.addWidget(widget, row, 1)
-        left = QVBoxLayout()
-        form_card = QVBoxLayout()
-        form_card.addWidget(label("What is run", "heading"))
-        form_card.addLayout(form)
-        left.addWidget(card(form_card))
+        what = QVBoxLayout()
+        what.addWidget(label("What is run", "heading"))
+        what.addLayout(form)
         checks = QVBoxLayout()
         checks.addWidget(label("Ready?", "heading"))
         self._checks.setColumnStretch(2, 1)
         checks.addLayout(self._checks)
-        left.addWidget(card(checks))
         buttons = QHBoxLayout()
         buttons.addWidget(self.start_button)
         buttons.addWidget(self.cancel_button)
         buttons.addStretch(1)
+        inner = QWidget()
+        left = QVBoxLayout(inner)
+        left.setContentsMargins(0, 0, 0, 0)
+        left.addWidget(card(what))
+        left.addWidget(card(checks))
         left.addLayout(buttons)
         left.addStretch(1)
-        columns.addLayout(left, 2)
-        columns.addSpacing(context.px(10))
-        right = QVBoxLayout()
-        states = QVBoxLayout()
+        return ColumnScroll(inner)
+
+    def _watching(self) -> QVBoxLayout:
+        """The run's states and its log."""
         head = QHBoxLayout()
         head.addWidget(label("The run", "heading"))
         head.addStretch(1)
         head.addWidget(self._clock)
         head.addWidget(self.open_button)
+        states = QVBoxLayout()
         states.addLayout(head)
         states.addWidget(self.timeline)
         states.addWidget(self._progress)
+        right = QVBoxLayout()
         right.addWidget(card(states))
         right.addWidget(label("Live log", "section"))
         right.addWidget(self.log, 1)
-        columns.addLayout(right, 3)
+        return right
 
     def _wire(self) -> None:
         model = self.model
@@ -247,12 +260,7 @@ class LauncherScreen(Screen):
             lambda _: model.choose(condition=self.condition.currentData())
         )
         self.minutes.valueChanged.connect(lambda value: model.choose(minutes=value))
-        self.context.theme_changed.connect(self._theme_changed)
-        self._theme_changed()
-
-    def _theme_changed(self) -> None:
-        self.log.setFont(code_font(self.context.zoom))
-        self._fill_checks()
+        self.context.theme_changed.connect(self._fill_checks)
 
     # --- the screen
 

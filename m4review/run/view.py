@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QKeyEvent
+from PySide6.QtGui import QDesktopServices, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -21,10 +22,10 @@ from PySide6.QtWidgets import (
 from engine.base.errors import M4Error
 from m4review.app import icons
 from m4review.app.actions import Actions
-from m4review.app.application import code_font
 from m4review.app.context import Context, Screen
 from m4review.app.links import RUNS, Place
 from m4review.app.widgets import (
+    ElidedLabel,
     ErrorPanel,
     badge,
     button,
@@ -49,7 +50,7 @@ class RunScreen(Screen):
         super().__init__(context)
         self.model = RunViewModel(context.workbench, context.runner, self)
         self.errors = ErrorPanel(context)
-        self._name = label("", "title")
+        self._name = ElidedLabel("", "title")
         self._line = label("", "muted", wrap=True)
         self.diff_button = button(
             context,
@@ -63,6 +64,7 @@ class RunScreen(Screen):
         self.reveal_button = button(context, "Folder", self._reveal, icon="folder-open")
         self.delete_button = button(context, "Delete…", self._delete, icon="trash-2")
         self._fresh = True
+        self._both: QBoxLayout | None = None
         self._head = QHBoxLayout()
         self.tabs = QTabWidget()
         self._figures = QWidget()
@@ -74,6 +76,7 @@ class RunScreen(Screen):
         area.setWidget(self._figures)
         self.log = QPlainTextEdit()
         self.log.setReadOnly(True)
+        self.log.setProperty("code", True)
         self.log.setTabChangesFocus(True)
         self.log.setAccessibleName("What the agent wrote")
         self.tree = QTreeWidget()
@@ -84,8 +87,7 @@ class RunScreen(Screen):
         self.tabs.addTab(self.tree, "Record")
         page = page_layout(self, context)
         top = QHBoxLayout()
-        top.addWidget(self._name)
-        top.addStretch(1)
+        top.addWidget(self._name, 1)
         for each in (self.task_button, self.reveal_button, self.delete_button, self.diff_button):
             top.addWidget(each)
         page.addLayout(top)
@@ -119,6 +121,7 @@ class RunScreen(Screen):
             self._name.setText("…")
             self._line.setText("")
             clear(self._head)
+            self._both = None
             clear(self._figures_rows)
             self.log.clear()
             self.tree.clear()
@@ -210,7 +213,6 @@ class RunScreen(Screen):
         text = page.log or "The agent wrote nothing."
         if page.log_cut:
             text = f"({page.log_cut:,} characters before this are not shown)\n{text}"
-        self.log.setFont(code_font(self.context.zoom))
         if self.log.toPlainText() != text:
             self.log.setPlainText(text)
         self._fill_tree(page)
@@ -268,6 +270,7 @@ class RunScreen(Screen):
         )
 
     def _fill_figures(self, page: RunPage) -> None:
+        self._both = None
         clear(self._figures_rows)
         results = page.record.test_results
         rows = self._figures_rows
@@ -277,7 +280,8 @@ class RunScreen(Screen):
             return
         for warning in results.warnings:
             rows.addWidget(self._warning(str(warning)))
-        both = QHBoxLayout()
+        both = QBoxLayout(self._direction())
+        self._both = both
         left, right = QVBoxLayout(), QVBoxLayout()
         left.addWidget(label("Match rate by column", "heading"))
         left.addLayout(self._columns(page))
@@ -293,6 +297,16 @@ class RunScreen(Screen):
         both.addLayout(right, 2)
         rows.addLayout(both)
         rows.addStretch(1)
+
+    def _direction(self) -> QBoxLayout.Direction:
+        """Side by side, or under each other in a narrow window."""
+        wide = self.width() >= self.context.px(860)
+        return QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._both is not None:
+            self._both.setDirection(self._direction())
 
     def _warning(self, text: str) -> QFrame:
         frame = QFrame()

@@ -14,13 +14,12 @@ from PySide6.QtWidgets import (
 
 from engine.base.errors import M4Error
 from m4review.app.actions import Actions
-from m4review.app.application import code_font
 from m4review.app.context import Context, Screen
 from m4review.app.highlight import SqlHighlighter
 from m4review.app.links import Place
 from m4review.app.markdown import SafeBrowser
 from m4review.app.tables import ListTable
-from m4review.app.widgets import ErrorPanel, badge, button, clear, label, page_layout
+from m4review.app.widgets import ElidedLabel, ErrorPanel, badge, button, clear, label, page_layout
 from m4review.run.table import runs_model
 from m4review.task.viewmodel import TaskViewModel, Text
 
@@ -34,8 +33,7 @@ class TaskScreen(Screen):
         super().__init__(context)
         self.model = TaskViewModel(context.workbench, context.runner, self)
         self.errors = ErrorPanel(context)
-        self._title = label("", "title")
-        self._title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._title = ElidedLabel("", "title")
         self._badges = QHBoxLayout()
         self._description = label("", "muted", wrap=True)
         self.run_button = button(
@@ -140,7 +138,7 @@ class TaskScreen(Screen):
             sql.setTabChangesFocus(True)
             sql.setAccessibleName("SQL that makes the reference")
             sql.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-            sql.setFont(code_font(self.context.zoom))
+            sql.setProperty("code", True)
             SqlHighlighter(sql.document(), self.context)
             sql.setPlainText(page.reference_sql)
             self.rules.addTab(sql, "Reference SQL")

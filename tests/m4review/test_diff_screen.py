@@ -254,7 +254,7 @@ def test_widths_are_remembered(open_window: Callable[..., MainWindow], made: Mad
     window = open_window()
     screen = show_diff(window, made.path)
     assert screen.grid is not None
-    screen.grid.set_width(4, 177)
+    screen.grid.values.pair_header.resizeSection(4, 177)  # as a mouse does
     window.close()
     again = show_diff(open_window(), made.path)
     assert again.grid is not None
