@@ -101,10 +101,11 @@ def run(arguments: list[str]) -> int:
     context = CliContext(json="--json" in arguments)
     try:
         with cli.make_context("m4bench", arguments) as ctx:
-            if isinstance(ctx.obj, CliContext):
-                context = ctx.obj
-            cli.invoke(ctx)
-            context = ctx.obj
+            try:
+                cli.invoke(ctx)
+            finally:  # errors too are told as the options say
+                if isinstance(ctx.obj, CliContext):
+                    context = ctx.obj
     except M4Error as error:
         _tell(error, context)
         return error.exit_code

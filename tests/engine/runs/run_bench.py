@@ -100,7 +100,7 @@ class Bench:
         judge = judge_for(self.task, self.home)
         return self.machine.run(assignment, judge, job=job or SimpleJob(), on_event=on_event)
 
-    def recover(self) -> tuple[RunSummary, ...]:
+    def recover(self, on_event=None) -> tuple[RunSummary, ...]:
         """What a front end does at its start."""
         return recover(
             self.store,
@@ -108,6 +108,7 @@ class Bench:
             [make_backend(self.home, "bubblewrap")],
             lambda _run: Means(self.task, self.reference, judge_for(self.task, self.home)),
             job=SimpleJob(),
+            on_event=on_event,
         )
 
     def record(self, run_id: str) -> dict:
@@ -116,7 +117,7 @@ class Bench:
 
 
 def drive(root: Path, script: Path, stop_at: str) -> None:
-    """Run; at the state `stop_at` say so on stdout and wait there to be killed."""
+    """Run (or recover); at the state `stop_at` say so on stdout and wait there to be killed."""
 
     def tell(event) -> None:
         if event.kind == "state":
@@ -129,7 +130,10 @@ def drive(root: Path, script: Path, stop_at: str) -> None:
             sys.stdout.flush()
 
     bench = Bench(root)
-    bench.run(bench.assign(script), on_event=tell)
+    if script.name == "recover":
+        bench.recover(tell)
+    else:
+        bench.run(bench.assign(script), on_event=tell)
 
 
 if __name__ == "__main__":

@@ -84,6 +84,15 @@ def test_killed_in_any_state_nothing_is_lost(bench: Bench, state: State):
     assert bench.recover() == ()
 
 
+@pytest.mark.parametrize("state", [State.LINTING, State.SCORING])
+def test_killed_again_while_it_is_recovered(bench: Bench, state: State):
+    run_id = kill_at(bench, bench.script(RIGHT, ".sql"), State.SCORING)
+    assert kill_at(bench, Path("recover"), state) == run_id
+    (summary,) = bench.recover()
+    assert (summary.run_id, summary.state, summary.reward) == (run_id, "done", 1.0)
+    assert entered(bench, run_id, State.DONE) == 1
+
+
 def test_the_agents_fault_is_kept_over_a_kill(bench: Bench):
     run_id = kill_at(bench, bench.script("raise SystemExit(7)"), "linting")
     (summary,) = bench.recover()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -20,7 +23,8 @@ from engine.workbench import RunRequest, Workbench
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
-SAMPLES = Path(__file__).parents[3] / "resources" / "samples"
+ROOT = Path(__file__).parents[3]
+SAMPLES = ROOT / "resources" / "samples"
 TASK = "mimic-charlson-raw"
 RIGHT = RunRequest(task=TASK, source="small", script=SAMPLES / "charlson.sql")
 
@@ -247,6 +251,30 @@ def test_command_line_ends_with_zero_at_reward_zero(m4, tmp_path: Path):
     script.write_text("pass")
     code, record, _ = m4("run", TASK, "small", "--script", str(script))
     assert (code, record["reward"], record["failure_reason"]) == (0, 0.0, "no_output")
+
+
+def test_ctrl_c_ends_with_five_and_a_closed_run(bench: Workbench, tmp_path: Path):
+    script = tmp_path / "slow.py"
+    script.write_text("print('begun', flush=True); import time; time.sleep(600)")
+    words = ["--home", str(bench.home.root), "--events", "ndjson", "run", TASK, "small"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "engine.cli.main", *words, "--script", str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as program:
+        assert program.stderr is not None
+        for line in program.stderr:
+            if json.loads(line)["event"] == "log":
+                break
+        program.send_signal(signal.SIGINT)
+        said = [json.loads(line) for line in program.stderr]
+        assert program.wait() == 5
+    assert any(event["event"] == "error" for event in said)
+    run = bench.runs()[0]
+    assert (run.state, run.failure_reason, run.reward) == ("failed", "cancelled", None)
+    assert bench.run_log(run.run_id).startswith("begun")
 
 
 @pytest.mark.parametrize(
