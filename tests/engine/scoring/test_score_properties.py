@@ -152,6 +152,7 @@ def assert_same(score: Score, evaluation: TableEvaluation, output: Path, referen
     assert 0 <= score.reward <= 1
 
 
+@pytest.mark.slow
 @FEW
 @given(cases())
 def test_every_figure_is_the_definitions(
@@ -202,6 +203,7 @@ def assert_diff_is_sound(con: duckdb.DuckDBPyConnection) -> None:
         assert counted == kept
 
 
+@pytest.mark.slow
 @settings(FEW, max_examples=EXAMPLES * 2 // 5)
 @given(cases(), st.randoms(use_true_random=False))
 def test_what_may_not_matter(case, random) -> None:

@@ -60,6 +60,7 @@ def same(ours: str | None, theirs: str | None) -> bool:
         return False
 
 
+@pytest.mark.slow
 @given(st.lists(PIECES, max_size=30).map("".join))
 @example('1,2\n3,"4" \n')
 @example('1,2\n3, "4"\n')
@@ -69,7 +70,7 @@ def same(ours: str | None, theirs: str | None) -> bool:
 @example("1,2\r3,4\r\n")
 @example("1,,")
 @example("1,2,\n3,4,\n")
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_cells_are_pandas_cells(body: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "o.csv"
@@ -214,7 +215,7 @@ def test_half_a_gigabyte_on_one_line_takes_no_memory(tmp_path: Path, kind: str) 
 
 def test_very_many_columns(tmp_path: Path) -> None:
     path = tmp_path / "o.csv"
-    names = [f"n{i}" for i in range(20_000)]
+    names = [f"n{i}" for i in range(3_000)]
     cells = ["0"] * len(names)
     path.write_text(",".join([*names, "a", "b"]) + "\n" + ",".join([*cells, "1", "x"]) + "\n")
     assert our_cells(path) == [["1", "x"]]
