@@ -11,8 +11,8 @@ It does what must happen in the new process and cannot be asked of bubblewrap:
 
 Exit status 126 with one line of words on stderr: it could not be done.
 
-Only modules that load at once are imported (no pathlib, json, typing, signal): this program's
-start is most of a trivial run's time.
+Only modules that load at once are imported (no pathlib, json, typing; of signal its C half): this
+program's start is most of a trivial run's time.
 """
 
 # pathlib alone would take longer than all the rest.
@@ -20,6 +20,7 @@ start is most of a trivial run's time.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import ctypes
 import fcntl
 import marshal
@@ -109,6 +110,8 @@ def main(spec: dict[str, Any]) -> None:
     if spec["stage"]:
         stage(spec["stage"], spec["binds"])
     os.chdir("/")
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):  # Python ignores them; programs do not
+        _signal.signal(number, _signal.SIG_DFL)
     os.umask(0o022)
     with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("800")

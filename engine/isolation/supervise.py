@@ -31,14 +31,19 @@ from engine.isolation.watch import Inside, folder_usage, free_bytes
 
 LAUNCHER = Path(__file__).with_name("launch.py")
 
-DESCRIPTORS = {"go": 3, "ready": 4, "args": 20, "seccomp": 21, "status": 22, "block": 23}
-"""Numbers under which bubblewrap and the first shell find their files."""
+DESCRIPTORS = {"go": 3, "ready": 4, "reader": 5}
+DESCRIPTORS |= {"args": 20, "seccomp": 21, "status": 22, "block": 23}
+"""Numbers under which bubblewrap and the first shell find their files.
+
+`reader` is the other end of `status`, so that bubblewrap can write to it even if this program was
+killed: otherwise it would give up half-way and leave its child waiting for ever.
+"""
 
 SHELL = (
     "printf . >&4; read -r word most <&3; "
     'if [ "$word" != go ]; then exit 125; fi; '
     'if [ -n "$most" ]; then ulimit -u "$most" 2>/dev/null || ulimit -p "$most" || exit 125; fi; '
-    'unset word most; exec 3<&- 4>&-; exec "$@"'
+    'unset word most; exec 3<&- 4>&- 5<&-; exec "$@"'
 )
 """Says that all is set up, waits for the word, limits processes, becomes the command.
 
@@ -186,6 +191,7 @@ class _Run:
             "seccomp": _memory_file(plan.seccomp, stack),
             "go": pipes.go[0],
             "ready": pipes.ready[1],
+            "reader": pipes.status[0],
             "status": pipes.status[1],
             "block": pipes.block[0],
         }

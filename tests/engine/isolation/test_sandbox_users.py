@@ -43,6 +43,8 @@ def test_a_killed_program_leaves_nothing(sandbox_home: Home, job_folder: Path, d
         capture_output=True, text=True, check=False, timeout=60, env=environment(),
     )  # fmt: skip
     assert done.returncode == 0, f"a process stays: {done.returncode} {done.stderr}"
+    ended = int(done.stdout)
+    assert ended == 0 if delay == "running" else ended <= 1
     # Others may mount on this machine at the same time: only what concerns us.
     mounts = Path("/proc/self/mountinfo").read_text()
     assert str(job_folder) not in mounts
