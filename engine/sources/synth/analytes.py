@@ -296,7 +296,7 @@ class Blood:
         acidity = 6.1 + np.log10(bicarbonate / (0.0307 * carbon)) + self.shift("ph", points, 12)
         acidity = _clip(acidity, 6.75, 7.72)
         bicarbonate = 0.0307 * carbon * 10 ** (acidity - 6.1)
-        ratio = 485 * np.exp(-1.75 * lung) * np.exp(self.noise(points, 0.16))
+        ratio = 490 * np.exp(-1.92 * lung) * np.exp(self.noise(points, 0.16))
         oxygen = _clip(ratio * np.maximum(fio2, 21) / 100, 34, 560)
         oxygen = np.where(arterial, oxygen, _clip(self.rng.normal(41, 8, count), 18, 80))
         oxygen = _round(oxygen)

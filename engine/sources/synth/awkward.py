@@ -12,6 +12,7 @@ import numpy as np
 from engine.sources.synth.awkward_events import add_events
 from engine.sources.synth.awkward_labs import add_results
 from engine.sources.synth.cohort import DAY, HOUR
+from engine.sources.synth.neuro import EYES, MOTOR, VERBAL
 from engine.sources.synth.picks import SHARE, Picks, Tables
 from engine.sources.synth.world import World
 from engine.sources.synth.writer import NO_TIME
@@ -50,6 +51,9 @@ CHARTED: tuple[tuple[Entry, ...], ...] = (
     _spread(223762, 37.0347, 35.9949, 35.99449, 50, 10),
     _spread(223761, 96.8, 96.7, 100.4, 100.5, 120, 70),
     _spread(220277, 100, 101, 0),
+    _n(3, 223762, 33.1),
+    _n(3, 223762, 32.9),
+    _n(3, 223762, 39.9),
     _n(3, 225664, 999999) + _n(5, 220621, 0) + _n(6, 226537, -1),
     _t(3, 224642, "Oral", "Axillary") + _t(5, 224642, None),
     _t(3, 220048, "SR (Sinus Rhythm)", "AF (Atrial Fibrillation)") + _t(6, 220048, None),
@@ -180,8 +184,9 @@ def _add_scripts(picks: Picks, tables: Tables) -> None:
     """Stays written by hand: coma scale, support and urine at telling distances."""
     chart = tables.chart
     mine = np.flatnonzero(picks.world.cohort.scripted)
-    for way in range(6):
-        stay = mine[np.arange(len(mine)) % 6 == way]
+    ways = len(COMA_SCRIPTS)
+    for way in range(ways):
+        stay = mine[np.arange(len(mine)) % ways == way]
         for hour, device in SUPPORT_SCRIPTS[way % len(SUPPORT_SCRIPTS)]:
             points = picks.at(stay, hour)
             if device.startswith("mode "):
@@ -228,12 +233,18 @@ COMA_SCRIPTS: tuple[tuple[tuple[float, int, float, str], ...], ...] = (
      (2, 223900, 3, "Inappropriate Words"), (2, 220739, 2, "To Pain")),
     ((1, 220739, 1, "None"),),
     ((1, 223900, 1, "No Response-ETT"), (1, 223901, 1, "No response"), (1, 220739, 1, "None")),
+    *(
+        ((2, 220739, eyes, EYES[eyes - 1]), (2, 223900, verbal, VERBAL[verbal - 1]),
+         (2, 223901, motor, MOTOR[motor - 1]))
+        for eyes, verbal, motor in ((1, 1, 1), (1, 1, 4), (1, 1, 6), (1, 3, 2), (1, 2, 3),
+                                    (2, 1, 5), (2, 3, 5), (3, 3, 6), (3, 4, 5), (2, 5, 6))
+    ),
 )  # fmt: skip
 """Hour, item, number and text."""
 URINE_SCRIPTS: tuple[tuple[tuple[float, float], ...], ...] = (
-    ((1, 100.0), (6, 200.0), (6.5, 10.0), (12, 111.0)),
+    ((1, 100.0), (6, 200.0), (6.5, 10.0), (12, 111.0), (30, 50.0)),
     ((-1, 30.0), (4, 400.0), (9, 350.0), (9.017, 10.0), (20, 500.0)),
-    ((12, 100.0), (24, 100.0)),
+    ((2, 205.0), (12, 200.0), (25, 100.0)),
     tuple((float(hour), 20.0 if hour < 16 else 0.0) for hour in range(1, 40)),
     ((5.9981, 50.0),),
     tuple((hour / 3, 12.0) for hour in range(1, 60)),

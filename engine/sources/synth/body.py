@@ -54,7 +54,7 @@ def make_body(streams: Streams, cohort: Cohort, course: Course, support: Support
     """The visible signs of every hour."""
     rng = streams.of("body")
     ease = np.exp(-np.arange(course.valid.shape[1]) / 22)[None, :]
-    signs = {"temperature": _temperature(rng, cohort, course, ease)}
+    signs = {"temperature": _temperature(rng, cohort, course)}
     signs |= _circulation(rng, cohort, course, ease)
     signs["heart_rate"] = _pulse(rng, cohort, course, ease, signs["temperature"])
     signs["breaths"] = _breathing(rng, cohort, course, ease, support)
@@ -94,10 +94,13 @@ def _wander(rng: np.random.Generator, course: Course, memory: float) -> Array:
     return slow(rng, rows, length, memory)
 
 
-def _temperature(rng: np.random.Generator, cohort: Cohort, course: Course, ease: Array) -> Array:
+def _temperature(rng: np.random.Generator, cohort: Cohort, course: Course) -> Array:
     """Fever with infection, warming after cold."""
     fever = 1.15 * course.organ["infection"] * (0.55 + 0.45 * course.noise)
-    start = cohort.shift("temperature")[:, None] * ease
+    # Some are warmed within hours, others over days.
+    pace = rng.uniform(4, 34, (cohort.stays, 1))
+    hour = np.arange(course.valid.shape[1])[None, :]
+    start = cohort.shift("temperature")[:, None] * np.exp(-hour / pace)
     own = _each(rng, cohort, 36.75, 0.24) + 0.16 * course.day + 0.17 * _wander(rng, course, 0.8)
     total: Array = own + fever + start
     return total
@@ -109,15 +112,26 @@ def _circulation(
     """Mean and pulse pressure; vasopressors hold the mean near a target as far as they can."""
     shock, own = course.organ["shock"], _wander(rng, course, 0.72)
     usual = _each(rng, cohort, 84, 8.5) + cohort.shift("map")[:, None] * (0.35 + 0.65 * ease)
-    natural = usual - 42 * np.clip(shock - 0.12, 0, None) + 5.6 * own + 2.2 * course.day
-    aim = _each(rng, cohort, 67.5, 1.8)
-    treated = (shock > 0.42) & (natural < aim)
+    natural = usual - 42 * np.clip(shock - 0.12, 0, None) + 2.2 * course.day
+    # The drug follows the trend of some hours, not every reading.
+    trend = _trailing(natural, 5)
+    aim = _each(rng, cohort, 68, 1.8)
+    treated = (_trailing(shock, 5) > 0.4) & (trend < aim + 3)
     reach = np.clip(46 - 36 * np.clip(shock - 0.95, 0, None), 12, None)
-    pressor = np.where(treated, np.minimum(aim - natural, reach), 0)
-    mean = natural + pressor + 4.2 * rng.standard_normal(natural.shape)
+    pressor = np.where(treated, np.clip(aim - trend, 3, reach), 0)
+    mean = natural + pressor + 5.2 * own + 4.2 * rng.standard_normal(natural.shape)
     pulse = _each(rng, cohort, 52, 9) + (cohort.age[:, None] - 62) * 0.28 - 21 * shock
     pulse = pulse + 0.3 * (mean - 80) + 4.5 * own + 3.5 * rng.standard_normal(natural.shape)
     return {"mean": mean, "pulse_pressure": np.clip(pulse, 12, 130), "pressor": pressor}
+
+
+def _trailing(values: Array, hours: int) -> Array:
+    """Mean of the last hours, fewer at the begin."""
+    total = np.cumsum(values, axis=1)
+    total[:, hours:] = total[:, hours:] - total[:, :-hours]
+    count = np.minimum(np.arange(values.shape[1]) + 1, hours)
+    mean: Array = total / count
+    return mean
 
 
 def _pulse(

@@ -139,6 +139,10 @@ def make_cohort(streams: Streams, stays: int) -> Cohort:
     new_patient[0] = True
     new_adm = new_patient | (draw < 0.86)
     patient, adm = np.cumsum(new_patient) - 1, np.cumsum(new_adm) - 1
+    # Who comes back within the admission mostly does so for the same reason.
+    back = np.flatnonzero(~new_adm & (rng.random(stays) < 0.65))
+    back = back[back > len(PICTURES)]
+    picture[back] = picture[back - 1]
     organs = np.array([item.organs for item in PICTURES])[picture]
     mild = rng.beta(5, 2.2, (stays, 1)) * 1.35
     organs = np.clip(organs * mild + rng.normal(0, 0.09, (stays, len(ORGANS))), 0, 1.25)
@@ -242,8 +246,8 @@ def _oddities(
         alone = np.flatnonzero((many == 1) & (los > 30 * HOUR) & (np.arange(stays) > len(PICTURES)))
         odd["open"][alone[0:2]] = True
         odd["blank"][alone[2:4]] = True
-        odd["scripted"][alone[4:16]] = True
-        unlisted[patient[alone[16]]] = True
+        odd["scripted"][alone[4:20]] = True
+        unlisted[patient[alone[20]]] = True
     return odd | {"unlisted": unlisted}
 
 

@@ -127,12 +127,17 @@ def _draws(world: World, rng: np.random.Generator) -> Points:
         stays.append(stay)
         times.append(time)
 
-    admit = cohort.admittime[cohort.stay_adm]
-    wait = cohort.intime - admit
+    # Not into another stay of the same admission: that one draws its own blood.
+    same = np.append(cohort.stay_adm[1:] == cohort.stay_adm[:-1], False)
+    free = cohort.admittime[cohort.stay_adm]
+    free[1:] = np.where(same[:-1], cohort.outtime[:-1], free[1:])
+    until = cohort.dischtime[cohort.stay_adm]
+    until[:-1] = np.where(same[:-1], cohort.intime[1:], until[:-1])
+    wait = cohort.intime - free
     for back in range(1, 11):
         has = np.flatnonzero((wait > back * DAY) & (rng.random(cohort.stays) < 0.85))
         put(has, cohort.intime[has] - back * DAY + rng.integers(-2 * HOUR, 2 * HOUR, len(has)))
-    door = np.flatnonzero(rng.random(cohort.stays) < 0.88)
+    door = np.flatnonzero((rng.random(cohort.stays) < 0.88) & ~np.roll(same, 1))
     put(door, cohort.intime[door] - rng.integers(5 * 60, 9 * HOUR, len(door)))
     soon = np.flatnonzero(rng.random(cohort.stays) < 0.9)
     put(soon, cohort.intime[soon] + rng.integers(10 * 60, 4 * HOUR, len(soon)))
@@ -144,7 +149,7 @@ def _draws(world: World, rng: np.random.Generator) -> Points:
     put(inside.stay, inside.time)
     for day in range(1, 6):
         leave = cohort.outtime + day * DAY
-        there = leave < cohort.dischtime[cohort.stay_adm]
+        there = leave < until - 3 * HOUR
         has = np.flatnonzero(there & (rng.random(cohort.stays) < 0.8))
         put(has, leave[has] + rng.integers(-3 * HOUR, 3 * HOUR, len(has)))
     stay, time = np.concatenate(stays), np.concatenate(times)

@@ -49,7 +49,7 @@ SPELLS = (
           by={"heart_rate": 22}),
     Spell("no breath", 0.012, 1, to={"breaths": (2, 5), "saturation": (68, 84)}, free=True),
     Spell("gasping", 0.022, 2, to={"breaths": (36, 58)}, by={"heart_rate": 22, "saturation": -6}),
-    Spell("rigor", 0.03, 5, to={"temperature": (39.3, 41.2)}, by={"heart_rate": 26, "breaths": 8}),
+    Spell("rigor", 0.03, 8, to={"temperature": (39.2, 40.9)}, by={"heart_rate": 26, "breaths": 8}),
     Spell("low sugar", 0.016, 1, to={"glucose": (24, 54)}, by={"heart_rate": 10}),
     Spell("drowsy", 0.03, 4, to={"eyes": (1, 3), "verbal": (1, 4), "motor": (3, 6)}),
 )  # fmt: skip

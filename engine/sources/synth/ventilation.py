@@ -97,9 +97,9 @@ def make_support(streams: Streams, cohort: Cohort, course: Course) -> Support:
     kind = _phases(rng, cohort, length)
     hour = np.arange(length)[None, :]
     hours = cohort.hours[:, None]
-    late = cohort.dies & (rng.random(stays) < 0.7)
-    fails = late[:, None] & (hour > 0.45 * hours) & (kind < TUBE)
-    kind = np.where(fails, TUBE, kind)
+    # Before death most are ventilated, the others have oxygen by mask.
+    failing = cohort.dies[:, None] & (hour > 0.45 * hours) & (kind < TUBE)
+    kind = np.where(failing, np.where(rng.random((stays, 1)) < 0.7, TUBE, MASK), kind)
     # A failed extubation now and then: a few hours back on the tube.
     again = (rng.random(stays) < 0.05)[:, None] & (kind == CANNULA)
     back = np.abs(hour - hours * rng.uniform(0.5, 0.9, (stays, 1))) < 6
