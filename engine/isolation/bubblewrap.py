@@ -165,7 +165,8 @@ class Bubblewrap:
         inside tampered with its namespace's first process before the run was killed.
         """
         removed = end_orphans(self._home) + remove_half_made(self._home)
-        for folder in self._home.scratch.glob("probe-*"):
+        scratch = self._home.scratch
+        for folder in (*scratch.glob("probe-*"), *scratch.glob("promises-*")):
             owner = folder.name.split("-")[1]
             if owner.isdigit() and not Path(f"/proc/{owner}").exists():
                 remove_tree(folder)

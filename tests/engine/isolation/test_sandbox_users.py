@@ -73,22 +73,34 @@ def python_for_everyone() -> str | None:
     return None
 
 
+# Starts a program where the first folder is also to be seen as the second.
+_WITH_BIND = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+
+
 @pytest.mark.slow
 def test_as_an_ordinary_user(open_folder: Path):
     command = [sys.executable]
+    tree = ROOT
     if os.geteuid() == 0:
         python = python_for_everyone()
         if python is None:
             pytest.skip("no Python of this version that another user can start")
         os.chown(open_folder, USER, USER)
-        command = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", python]
+        tree = open_folder / "tree"  # our own may lie where only root comes
+        tree.mkdir()
+        command = [
+            "unshare", "--mount", "sh", "-c", _WITH_BIND, "sh", str(ROOT), str(tree),
+            "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", python,
+        ]  # fmt: skip
     site = Path(pytest.__file__).parents[1]
+    if site.is_relative_to(ROOT):
+        site = tree / site.relative_to(ROOT)
     done = subprocess.run(
-        [*command, HERE / "ordinary_user.py", open_folder / "home"],
+        [*command, tree / HERE.relative_to(ROOT) / "ordinary_user.py", open_folder / "home"],
         capture_output=True, text=True, check=False, timeout=240, cwd="/",
         env={
             "PATH": "/usr/bin:/bin", "HOME": str(open_folder), "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": f"{ROOT}:{site}",
+            "PYTHONPATH": f"{tree}:{site}",
         },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -125,3 +137,14 @@ def test_orphans_on_our_own_root_are_ended(tmp_path: Path, sandbox_store: Path, 
     assert os.read(read, 10) == b""  # the last process that held it is gone
     os.close(read)
     assert end_orphans(sandbox_home) == 0
+
+
+def test_folders_of_dead_programs_are_removed(sandbox_home: Home):
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    scratch = sandbox_home.scratch
+    for name in (f"probe-{dead.pid}-x", f"promises-{dead.pid}-x", f"probe-{os.getpid()}-x"):
+        (scratch / name).mkdir(parents=True)
+    assert Bubblewrap(sandbox_home).remove_leftovers() == 2
+    assert [entry.name for entry in scratch.glob("pro*-x")] == [f"probe-{os.getpid()}-x"]
+    (scratch / f"probe-{os.getpid()}-x").rmdir()
