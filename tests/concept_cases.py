@@ -27,6 +27,7 @@ exactly the columns that the headers declare.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import random
 import re
@@ -187,14 +188,15 @@ def fill(
         rows = list(inputs.get(table, ()))
         if seed is not None:
             random.Random(seed).shuffle(rows)
-        for row in rows:
-            # A column that the query does not declare cannot matter to it.
-            named = [name for name in row if column_type(table, name) and name in types]
+        # A column that the query does not declare cannot matter to it.
+        for found, alike in itertools.groupby(rows, key=tuple):
+            named = [name for name in found if column_type(table, name) and name in types]
             marks = ", ".join(f"CAST(? AS {types[name]})" for name in named)
             listed = ", ".join(quote(name) for name in named)
+            cells = [[_value(row[name], types[name]) for name in named] for row in alike]
             con.execute(
-                f"INSERT INTO {table} ({listed}) VALUES ({marks})",
-                [_value(row[name], types[name]) for name in named],
+                f"INSERT INTO {table} ({listed}) VALUES {', '.join([f'({marks})'] * len(cells))}",
+                [cell for line in cells for cell in line],
             )
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {DERIVED}")
     for part in built:
