@@ -103,7 +103,10 @@ def test_a_waiting_job_can_be_cancelled(runner: JobRunner, qtbot: QtBot) -> None
 
 
 def test_progress_is_told_with_an_end(runner: JobRunner, qtbot: QtBot) -> None:
+    listening = threading.Event()
+
     def work(job: Job) -> None:
+        listening.wait(10)
         for done in range(2_001):
             job.progress("copy", done, 2_000, "Copying")
 
@@ -111,7 +114,7 @@ def test_progress_is_told_with_an_end(runner: JobRunner, qtbot: QtBot) -> None:
     handle = runner.start("Copy", work)
     handle.progressed.connect(told.append)
     with qtbot.waitSignal(handle.over):
-        pass
+        listening.set()
     assert told[-1].share == 1
     assert len(told) < 400  # not one signal for each of two thousand reports
 

@@ -64,8 +64,11 @@ def test_doctor(capsys):
     assert run(["doctor", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     states = {finding["name"]: finding["state"] for finding in told["findings"]}
-    for name in ("python", "duckdb", "sandbox root", "bubblewrap", "window"):
+    for name in ("python", "duckdb", "sandbox root", "bubblewrap"):
         assert states[name] == "works", told
+    # A machine without a screen has Qt's libraries, and need not have those of X11.
+    (window,) = [finding for finding in told["findings"] if finding["name"] == "window"]
+    assert "loads" in window["detail"], told
     assert states["docker"] == "limited"
     assert {"disk", "keyring"} <= set(states)
     assert run(["doctor"]) == 0
