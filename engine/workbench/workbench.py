@@ -6,8 +6,10 @@ kept open between calls. Long ones take a `Job`.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,7 @@ class Workbench:
         self.home = home
         self._store = RunStore(home.state)
         self._machine = RunMachine(home, self._store)
+        self._building = threading.Lock()
 
     def close(self) -> None:
         """The front end is done. Nothing is open between calls, so nothing is to be freed."""
@@ -126,7 +129,8 @@ class Workbench:
 
     def build_reference(self, task: Task, source: str, *, job: Job) -> ReferenceState:
         """Build the task's reference (and the concepts it needs), if it does not hold."""
-        build_references(self.home, source, [task.target], job=job)
+        with self._turn(job):
+            build_references(self.home, source, [task.target], job=job)
         return self.reference_state(task, source)
 
     # --- runs
@@ -164,10 +168,13 @@ class Workbench:
         """
         task = self._checked(request)
         sandbox = choose_backend(self.home, request.backend)
-        if reference_state(self.home, request.source, task.target).state != "ready":
-            build_references(self.home, request.source, [task.target], job=job)
-        reference = open_reference(self.home, request.source, task.target)
-        database = build_workspace(self.home, task, request.source, schema=request.schema, job=job)
+        with self._turn(job):
+            if reference_state(self.home, request.source, task.target).state != "ready":
+                build_references(self.home, request.source, [task.target], job=job)
+            reference = open_reference(self.home, request.source, task.target)
+            database = build_workspace(
+                self.home, task, request.source, schema=request.schema, job=job
+            )
         assignment = Assignment(
             request=request,
             task=task,
@@ -273,6 +280,16 @@ class Workbench:
         )
 
     # --- helpers
+
+    @contextlib.contextmanager
+    def _turn(self, job: Job) -> Iterator[None]:
+        """One thread builds at a time: two runs may want the same reference."""
+        while not self._building.acquire(timeout=0.2):
+            job.check()
+        try:
+            yield
+        finally:
+            self._building.release()
 
     def _checked(self, request: RunRequest) -> Task:
         """Everything about a request that can be said before long work."""

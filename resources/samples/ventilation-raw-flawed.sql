@@ -1,6 +1,6 @@
 -- Respiratory support episodes per ICU stay, from the base tables alone.
--- Flawed on purpose: an episode bears gaps of up to 16 hours, the trailing space of one device
--- text is lost, and single observations of a tracheostomy are counted.
+-- Flawed on purpose: an episode bears gaps of up to 16 hours, device texts are listed without
+-- their trailing space, and single observations of a tracheostomy are counted.
 WITH settings AS (
     -- One row per patient and minute with any ventilator setting; two modes: the last by name.
     SELECT
@@ -75,11 +75,11 @@ status AS (
                 'APRV', 'APV (cmv)', 'Ambient', '(S) CMV', 'P-CMV', 'SIMV', 'APV (simv)', 'P-SIMV',
                 'VS', 'ASV'
             ) THEN 'InvasiveVent'
-            WHEN device IN ('Bipap mask ', 'CPAP mask ')
+            WHEN device IN ('Bipap mask', 'CPAP mask')
                 OR hamilton_mode IN ('DuoPaP', 'NIV', 'NIV-ST') THEN 'NonInvasiveVent'
             WHEN device = 'High flow nasal cannula' THEN 'HFNC'
             WHEN device IN (
-                'Non-rebreather', 'Face tent', 'Aerosol-cool', 'Venti mask ', 'Medium conc mask ',
+                'Non-rebreather', 'Face tent', 'Aerosol-cool', 'Venti mask', 'Medium conc mask',
                 'Ultrasonic neb', 'Vapomist', 'Oxymizer', 'High flow neb', 'Nasal cannula'
             ) THEN 'SupplementalOxygen'
             WHEN device = 'None' THEN 'None'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +50,7 @@ def m4(bench: Workbench, capsys: pytest.CaptureFixture[str]):
 
 def test_the_first_run_builds_what_is_missing(bench: Workbench):
     task = find_task(TASK)
+    shutil.rmtree(bench.home.references, ignore_errors=True)
     assert [info.name for info in bench.sources_for(task)] == ["small"]
     assert bench.sources_for(find_task("eicu-gcs")) == ()
     absent = bench.reference_state(task, "small")
@@ -159,6 +161,7 @@ def test_requests_that_cannot_be_carried_out_make_no_run(bench: Workbench, chang
 
 
 def test_a_reference_that_was_touched_is_built_again(bench: Workbench):
+    bench.build_reference(find_task(TASK), "small", job=SimpleJob())
     path = bench.home.references / "small" / "charlson.parquet"
     path.write_bytes(path.read_bytes() + b"x")
     assert bench.reference_state(find_task(TASK), "small").state == "stale"
@@ -204,6 +207,9 @@ def test_a_damaged_record_is_made_up_from_the_state_file(bench: Workbench):
 
 
 def test_runs_may_go_on_in_several_threads(bench: Workbench):
+    """Even where each finds that reference and database have to be built."""
+    shutil.rmtree(bench.home.references, ignore_errors=True)
+    shutil.rmtree(bench.home.workspaces, ignore_errors=True)
     rewards: list[float | None] = []
 
     def one() -> None:
