@@ -14,8 +14,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from sandbox_store import share_sandbox
 
+from engine.base.jobs import SimpleJob
 from engine.base.paths import Home, open_home
-from engine.workbench import RunRecord
+from engine.workbench import RunRecord, Workbench
 from m4review.app.links import DATA, WORKLIST, Place
 from m4review.app.window import MainWindow
 from m4review.data.view import DataScreen
@@ -35,11 +36,19 @@ FLAWED_ROWS = 4
 """The script changes the kind of support in this many episodes and loses this many others."""
 
 
+@pytest.fixture
+def empty_home(tmp_path: Path, sandbox_store: Path) -> Path:
+    """A home with nothing in it but the sandbox's root, which takes long to make."""
+    return share_sandbox(open_home(tmp_path / "home"), sandbox_store).root
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory, sandbox_store: Path) -> Path:
-    """One home for the module: the tests follow each other as a user's days do."""
+    """A home with synthetic data, for this module's tests."""
     root = tmp_path_factory.mktemp("journey") / "home"
-    return share_sandbox(open_home(root), sandbox_store).root
+    home = share_sandbox(open_home(root), sandbox_store)
+    Workbench(home).synth_source("invented", kind="mimic-iv", stays=60, seed=3, job=SimpleJob())
+    return home.root
 
 
 def flawed(folder: Path) -> Path:
@@ -67,8 +76,9 @@ def screen_of(window: MainWindow, kind: type) -> object:
 
 
 def test_from_an_empty_home_to_the_mismatching_row(  # noqa: PLR0915 (one journey, in its order)
-    open_window: Callable[..., MainWindow], home: Path, tmp_path: Path
+    open_window: Callable[..., MainWindow], empty_home: Path, tmp_path: Path
 ) -> None:
+    home = empty_home
     window = open_window(home)
     window.go(WORKLIST)
     settle(window)

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.base.jobs import Job
+from engine.workbench import BackendInfo
 from m4review.app.actions import COMMANDS, key_text
 from m4review.app.help import Help
 from m4review.app.jobs_view import JobList
@@ -201,6 +202,9 @@ def test_an_address_that_names_nothing_is_told(open_window: Callable[..., MainWi
 
 def test_what_takes_the_keyboard_has_a_name(open_window: Callable[..., MainWindow]) -> None:
     window = open_window()
+    window.screens["launch"].model.backends = (  # type: ignore[attr-defined]
+        BackendInfo("bubblewrap", True, False, "", None),  # else a sandbox is made for nothing
+    )
     for place in (WORKLIST, DATA, RUNS, Place("task", "x"), Place("launch", "x")):
         window.go(place)
         settle(window)
