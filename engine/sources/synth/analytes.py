@@ -125,7 +125,7 @@ class Blood:
         albumin = _round(albumin, 1)
         return {
             50862: albumin,
-            50976: np.where(seldom, albumin + globulin, np.nan),
+            50976: np.where(seldom, _round(albumin + globulin, 1), np.nan),
             50930: np.where(seldom, globulin, np.nan),
         }
 

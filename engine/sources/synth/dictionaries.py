@@ -16,6 +16,9 @@ import pyarrow as pa
 from engine.sources.synth.seeds import Array
 from engine.sources.synth.writer import TableWriter
 
+PROVIDERS = tuple(f"P{number:02d}{letter}" for number in range(100) for letter in "ABCDEFGH")
+"""Identifiers of ordering providers."""
+
 
 @functools.cache
 def _table(name: str) -> tuple[dict[str, str], ...]:
@@ -104,6 +107,9 @@ def write_dictionaries(writer: TableWriter) -> None:
             ],
         },
     )
+    # Who charted and who ordered: the identifiers that the other tables draw from.
+    writer.write("caregiver", {"caregiver_id": np.arange(1000, 10_000)})
+    writer.write("provider", {"provider_id": list(PROVIDERS)})
     writer.write(
         "d_hcpcs",
         {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.base.jobs import Job
 from engine.sources.synth.cohort import CHUNK
 from engine.sources.synth.eicu_awkward import add_awkward_charts, odd_patients
 from engine.sources.synth.eicu_chart import NurseChart, chart_nurses
@@ -28,17 +29,21 @@ _SOURCES = ["Emergency Department", "Floor", "Operating Room", "Direct Admit", "
 _UNITS = ["Med-Surg ICU", "MICU", "SICU", "CCU-CTICU", "Neuro ICU", "Cardiac ICU", "CSICU", "CTICU"]
 
 
-def eicu_chunk(streams: Streams, stays: int, writer: TableWriter) -> None:
+def eicu_chunk(streams: Streams, stays: int, writer: TableWriter, job: Job) -> None:
     """Append one chunk of unit stays to all tables."""
     world = make_world(streams, stays)
     steps = streams.of("ids").integers(1, 4, stays)
     unit_stay = 141_168 + streams.chunk * CHUNK * 3 + np.cumsum(steps)
     _write_patients(world, unit_stay, writer)
     chart, sheets = NurseChart(unit_stay), Flowsheets()
+    job.check()
     chart_nurses(world, chart)
+    job.check()
     add_flowsheets(world, sheets)
     add_awkward_charts(Picks(world), chart, sheets)
+    job.check()
     chart.write(writer)
+    job.check()
     write_flowsheets(world, unit_stay, sheets, writer)
     write_apache(world, unit_stay, writer)
     if streams.chunk == 0:

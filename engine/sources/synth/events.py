@@ -36,7 +36,7 @@ def write_inputs(streams: Streams, cohort: Cohort, rows: Rows, writer: TableWrit
         return
     rng = streams.of("inputs")
     raw = rows.columns()
-    order_id = 1 + writer.rows["inputevents"] + np.arange(rows.count)
+    order_id = 1 + streams.chunk * 1_000_000 + np.arange(rows.count)
     # `link` is the position, among all rows as added, of the first row of the infusion.
     link = np.where(raw["link"] == NO_TIME, order_id, order_id[0] + raw["link"])
     order = np.lexsort((raw["item"], raw["start"], raw["stay"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.base.errors import UsageError
@@ -83,11 +84,11 @@ def make(kind: Kind, stays: int, seed: int, folder: Path, job: Job) -> None:
         for number, first in enumerate(range(0, stays, CHUNK)):
             job.check()
             job.progress(stage, first, stays, "making stays")
-            one_chunk(Streams(kind, seed, number), min(CHUNK, stays - first), writer)
+            one_chunk(Streams(kind, seed, number), min(CHUNK, stays - first), writer, job)
     job.progress(stage, stays, stays, "done")
 
 
-def _mimic_chunk(streams: Streams, stays: int, writer: TableWriter) -> None:
+def _mimic_chunk(streams: Streams, stays: int, writer: TableWriter, job: Job) -> None:
     world = make_world(streams, stays)
     cohort = world.cohort
     kidneys = make_kidneys(world)
@@ -96,28 +97,35 @@ def _mimic_chunk(streams: Streams, stays: int, writer: TableWriter) -> None:
     inputs, outputs = Rows(**INPUT_ROWS), Rows(integers="stay time item", numbers="value")
     procedures, orders = Rows(**PROCEDURE_ROWS), Rows(**PRESCRIPTION_ROWS)
     cultures = Rows(**CULTURE_ROWS)
-    chart_vitals(world, chart)
-    chart_consciousness(world, chart)
-    chart_support(world, chart)
-    chart_replacement(world, kidneys, chart)
-    add_labs(world, labs)
-    add_vasoactives(world, inputs)
-    add_others(world, inputs)
-    add_replacement(world, kidneys, procedures, inputs)
-    add_urine(world, kidneys, outputs)
-    add_lines(world, kidneys, procedures)
-    add_infections(world, cultures, orders)
-    add_other_orders(world, orders)
-    add_awkward(world, Tables(chart, labs, inputs, outputs, procedures, cultures, orders))
-    write_people(streams, cohort, writer)
-    write_diagnoses(streams, cohort, writer)
-    chart.write(writer)
-    labs.write(writer)
-    write_inputs(streams, cohort, inputs, writer)
-    write_outputs(streams, cohort, outputs, writer)
-    write_procedures(streams, cohort, procedures, writer)
-    write_cultures(streams, cohort, cultures, writer)
-    write_prescriptions(cohort, orders, writer)
+    steps: tuple[Callable[[], None], ...] = (
+        lambda: chart_vitals(world, chart),
+        lambda: chart_consciousness(world, chart),
+        lambda: chart_support(world, chart),
+        lambda: chart_replacement(world, kidneys, chart),
+        lambda: add_labs(world, labs),
+        lambda: add_vasoactives(world, inputs),
+        lambda: add_others(world, inputs),
+        lambda: add_replacement(world, kidneys, procedures, inputs),
+        lambda: add_urine(world, kidneys, outputs),
+        lambda: add_lines(world, kidneys, procedures),
+        lambda: add_infections(world, cultures, orders),
+        lambda: add_other_orders(world, orders),
+        lambda: add_awkward(
+            world, Tables(chart, labs, inputs, outputs, procedures, cultures, orders)
+        ),
+        lambda: write_people(streams, cohort, writer),
+        lambda: write_diagnoses(streams, cohort, writer),
+        lambda: chart.write(writer),
+        lambda: labs.write(writer),
+        lambda: write_inputs(streams, cohort, inputs, writer),
+        lambda: write_outputs(streams, cohort, outputs, writer),
+        lambda: write_procedures(streams, cohort, procedures, writer),
+        lambda: write_cultures(streams, cohort, cultures, writer),
+        lambda: write_prescriptions(cohort, orders, writer),
+    )
+    for step in steps:
+        job.check()
+        step()
 
 
 __all__ = ["FEWEST", "MOST", "make"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.sources.synth.cohort import HOUR, Cohort
+from engine.sources.synth.dictionaries import PROVIDERS
 from engine.sources.synth.seeds import Array, Streams, choose
 from engine.sources.synth.writer import NO_TIME, TableWriter
 
@@ -81,7 +82,9 @@ def _write_admissions(rng: np.random.Generator, cohort: Cohort, writer: TableWri
             "dischtime": cohort.dischtime,
             "deathtime": cohort.deathtime,
             "admission_type": kind,
-            "admit_provider_id": _providers(rng, count),
+            "admit_provider_id": np.array(PROVIDERS, dtype=object)[
+                rng.integers(0, len(PROVIDERS), count)
+            ],
             "admission_location": np.where(
                 from_door,
                 "EMERGENCY ROOM",
@@ -105,12 +108,6 @@ def _write_admissions(rng: np.random.Generator, cohort: Cohort, writer: TableWri
             "hospital_expire_flag": died.astype(np.int64),
         },
     )
-
-
-def _providers(rng: np.random.Generator, count: int) -> Array:
-    return np.array([f"P{code:02d}{letter}" for code, letter in zip(
-        rng.integers(0, 100, count), rng.choice(list("ABCDEFGH"), count), strict=True)],
-        dtype=object)  # fmt: skip
 
 
 def _write_services(rng: np.random.Generator, cohort: Cohort, writer: TableWriter) -> None:

@@ -37,6 +37,7 @@ class TableWriter:
             for group, tables in groups.items()
             for name in tables
         }
+        self._files: list[pa.OSFile] = []
         self._open: dict[str, pq.ParquetWriter] = {}
         self.rows: dict[str, int] = dict.fromkeys(self._schemas, 0)
         """Rows written so far, by table."""
@@ -46,26 +47,29 @@ class TableWriter:
             for path in self._paths.values():
                 path.parent.mkdir(parents=True, exist_ok=True)
             for name, path in self._paths.items():
+                # The file is ours, so that it is closed even where its end cannot be written.
+                self._files.append(pa.OSFile(str(path), "wb"))
                 self._open[name] = pq.ParquetWriter(
-                    path, self._schemas[name], compression="zstd", compression_level=1
+                    self._files[-1], self._schemas[name], compression="zstd", compression_level=1
                 )
         except OSError as error:
-            self._close()
+            self._close(quietly=True)
             raise os_error(error, _DOING) from error
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._close(quietly=kind is not None)
 
-    def _close(self) -> None:
+    def _close(self, *, quietly: bool = False) -> None:
         fault: OSError | None = None
-        while self._open:
-            _, file = self._open.popitem()
+        for file in (*self._open.values(), *self._files):
             try:
                 file.close()
             except OSError as error:
                 fault = error
-        if fault is not None:
+        self._open.clear()
+        self._files.clear()
+        if fault is not None and not quietly:
             raise os_error(fault, _DOING) from fault
 
     def write(self, table: str, columns: Mapping[str, Any]) -> None:
