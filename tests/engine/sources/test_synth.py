@@ -162,7 +162,7 @@ def test_a_synthetic_source_imports(kind: Kind, home_dir: Path) -> None:
     info = synthesize_source(home, "made", kind=kind, stays=30, seed=9)
     assert info.access == "synthetic"
     again = made(home_dir / "again", kind, 30, seed=9)
-    with open_source(home, "made") as con:
+    with open_source(info) as con:
         for path in again.rglob("*.parquet"):
             schema = next(
                 t.schema for t in facts(kind).tables.values() if t.name == path.stem.lower()
