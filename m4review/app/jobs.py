@@ -21,6 +21,7 @@ from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal
 
 from engine.base.errors import Cancelled, HarnessFault, M4Error
 from engine.base.jobs import Job, SimpleJob
+from m4review.app.faults import where
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +125,7 @@ class JobHandle(QObject):
             _let_go(error)
             self._ended.emit(None, error)
         except Exception as error:
-            log.exception("A job failed in a way that nobody foresaw")
+            log.error("A job failed in a way that nobody foresaw: %s", where(error))  # noqa: TRY400
             fault = HarnessFault(
                 "The program met a fault of its own; nothing that was finished is lost.",
                 todo="Try again. If it comes back, send the file m4review.log from the home "

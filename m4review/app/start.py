@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -19,11 +20,14 @@ from engine.workbench import Workbench
 from m4review.app.application import make_application, start_log
 from m4review.app.context import Context
 from m4review.app.dialogs import Dialogs
+from m4review.app.faults import where
 from m4review.app.interaction import Interaction
 from m4review.app.jobs import JobRunner
 from m4review.app.links import DATA, RUNS, WORKLIST, Place, parse
 from m4review.app.settings import Settings
 from m4review.app.window import MainWindow
+
+log = logging.getLogger(__name__)
 
 
 def make_window(home: Home, *, interaction: Interaction | None = None) -> MainWindow:
@@ -60,8 +64,8 @@ def open_window(home: Home, address: str | None) -> int:
     window = make_window(home)
     _tell_unforeseen(window)
     # Python's handlers run only between two of its own steps: a slow timer makes some.
-    signal.signal(signal.SIGINT, lambda *_: window.close())
-    signal.signal(signal.SIGTERM, lambda *_: window.close())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: window.close_now())
     beat = QTimer(window)
     beat.start(300)
     beat.timeout.connect(lambda: None)
@@ -77,14 +81,9 @@ def open_window(home: Home, address: str | None) -> int:
 
 def _tell_unforeseen(window: MainWindow) -> None:
     """A fault in a slot is told once in the window and logged, and the window lives on."""
-    import logging  # noqa: PLC0415 - only here
 
-    def hook(kind: type[BaseException], error: BaseException, trace: object) -> None:
-        logging.getLogger("m4review").error(
-            "A fault that nobody foresaw: %s",
-            kind.__name__,
-            exc_info=(kind, error, trace),  # type: ignore[arg-type]
-        )
+    def hook(_kind: type[BaseException], error: BaseException, _trace: object) -> None:
+        log.error("A fault that nobody foresaw: %s", where(error))
         if threading.current_thread() is threading.main_thread():
             window.context.told.emit(
                 "The program met a fault of its own; details are in the log folder of the home."
@@ -140,10 +139,10 @@ def _take_all(window: MainWindow, folder: Path, place: Place | None) -> None:
     if run_id:
         row = place.row if place else None
         places += [Place("run", run_id), Place("diff", run_id, row)]
-    for number, where in enumerate(places, start=1):
-        window.go(where)
+    for number, there in enumerate(places, start=1):
+        window.go(there)
         settle(window)
-        path = folder / f"{number}-{where.screen}.png"
+        path = folder / f"{number}-{there.screen}.png"
         if not window.grab().save(str(path)):
             raise StorageFull(
                 "A picture cannot be written.", todo="Check the folder and the room on the disk."

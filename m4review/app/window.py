@@ -71,6 +71,7 @@ class MainWindow(QMainWindow):
         self._forward: list[Place] = []
         self._place: Place | None = None
         self._closing = False
+        self._unasked = False
         self._set_look()
         self.screens: dict[str, Screen] = {
             "worklist": WorklistScreen(context),
@@ -432,13 +433,18 @@ class MainWindow(QMainWindow):
             self.context.settings.damaged = None
             self._tell(f"The settings could not be read; they are kept as {damaged.name}.")
 
+    def close_now(self) -> None:
+        """Close without asking: the system wants the program to end."""
+        self._unasked = True
+        self.close()
+
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._closing:
             event.accept()
             return
         runner = self.context.runner
         busy = runner.loud
-        if busy:
+        if busy and not self._unasked:
             names = "\n".join(f"• {handle.title}" for handle in busy)
             agreed = self.context.interaction.confirm(
                 "Stop what is being worked on?",

@@ -43,12 +43,18 @@ def test_an_error_meant_for_the_user_is_handed_on(runner: JobRunner, qtbot: QtBo
 def test_an_unforeseen_fault_becomes_words(
     runner: JobRunner, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
-    handle = runner.start("Divide", lambda _job: 1 / 0)
+    def work(_job: Job) -> None:
+        raise ValueError("could not convert '30000123' in /data/mimic")
+
+    handle = runner.start("Divide", work)
     with qtbot.waitSignal(handle.failed) as caught:
         pass
     assert isinstance(caught.args[0], HarnessFault)
-    assert "ZeroDivisionError" in caught.args[0].details
-    assert caplog.records
+    assert caught.args[0].details == "ValueError"
+    assert "ValueError at" in caplog.text
+    assert "test_app_jobs.py" in caplog.text
+    assert "30000123" not in caplog.text  # the log says where, never what
+    assert "/data/mimic" not in caplog.text
 
 
 def test_cancelled_is_not_failed(runner: JobRunner, qtbot: QtBot) -> None:
