@@ -19,7 +19,7 @@ WITH ordered AS (
         row_number() OVER (
             PARTITION BY subject_id
             ORDER BY
-                starttime ASC NULLS FIRST, stoptime ASC NULLS FIRST, antibiotic,
+                starttime ASC NULLS FIRST, stoptime ASC NULLS FIRST, antibiotic ASC NULLS FIRST,
                 hadm_id ASC NULLS FIRST, stay_id ASC NULLS FIRST
         ) AS ab_id
     FROM mimiciv_derived.antibiotic
