@@ -112,12 +112,20 @@ class Cohort:
 
     def named(self, *names: str) -> Array:
         """Stays whose picture has one of the names, as booleans."""
-        wanted = [index for index, picture in enumerate(PICTURES) if picture.name in names]
-        return np.isin(self.picture, wanted)
+        return np.isin(self.picture, _places(names))
+
+    def admitted_for(self, *names: str) -> Array:
+        """Admissions whose picture has one of the names, as booleans."""
+        return np.isin(self.adm_picture, _places(names))
 
     def shift(self, quantity: str) -> Array:
         """Stays: the picture's offset of a set point."""
         return np.array([picture.shifts.get(quantity, 0.0) for picture in PICTURES])[self.picture]
+
+
+def _places(names: tuple[str, ...]) -> list[int]:
+    known = [picture.name for picture in PICTURES]
+    return [known.index(name) for name in names]
 
 
 def by_picture(attribute: str) -> Array:

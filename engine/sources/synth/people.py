@@ -114,7 +114,7 @@ def _write_services(rng: np.random.Generator, cohort: Cohort, writer: TableWrite
     count = len(cohort.hadm_id)
     cut = choose(rng, ["SURG", "CSURG", "NSURG", "TSURG", "VSURG", "ORTHO", "PSURG"],
                  [28, 30, 14, 10, 9, 8, 1], count)  # fmt: skip
-    heart = cohort.adm_picture == 2
+    heart = cohort.admitted_for("cardiac surgery")
     cut = np.where(heart & cohort.adm_surgical, "CSURG", cut)
     medical = choose(rng, ["MED", "CMED", "NMED", "OMED", "TRAUM", "GU", "GYN", "ENT"],
                      [60, 18, 10, 6, 4, 1, 1, 0.6], count)  # fmt: skip
