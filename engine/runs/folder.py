@@ -133,6 +133,8 @@ def release(folder: Path) -> None:
         (folder / _RESERVE).unlink(missing_ok=True)
         hostile.remove(folder / f"{WORK}.canary")  # of a canary that was killed
         hostile.remove(folder / WORK)
+        for part in folder.glob(".*.part*"):  # files that a killed program had not finished
+            part.unlink(missing_ok=True)
     except OSError as error:  # the record of the end matters more
         _log.warning("a work folder could not be deleted: %s", error.strerror)
 
