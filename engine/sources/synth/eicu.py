@@ -8,9 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from engine.base.jobs import Job
+from engine.sources.synth.analytes import Blood
 from engine.sources.synth.cohort import CHUNK
 from engine.sources.synth.eicu_awkward import add_awkward_charts, odd_patients
 from engine.sources.synth.eicu_chart import NurseChart, chart_nurses
+from engine.sources.synth.eicu_labs import write_unread
 from engine.sources.synth.eicu_other import (
     Flowsheets,
     add_flowsheets,
@@ -20,6 +22,7 @@ from engine.sources.synth.eicu_other import (
 )
 from engine.sources.synth.picks import Picks
 from engine.sources.synth.pictures import PICTURES
+from engine.sources.synth.renal import make_kidneys
 from engine.sources.synth.seeds import Array, Streams, choose
 from engine.sources.synth.world import World, make_world
 from engine.sources.synth.writer import NO_TIME, TableWriter
@@ -39,13 +42,17 @@ def eicu_chunk(streams: Streams, stays: int, writer: TableWriter, job: Job) -> N
     job.check()
     chart_nurses(world, chart)
     job.check()
-    add_flowsheets(world, sheets)
+    kidneys = make_kidneys(world)
+    blood = Blood(world, kidneys, streams.of("blood"))
+    add_flowsheets(world, kidneys, sheets)
     add_awkward_charts(Picks(world), chart, sheets)
     job.check()
     chart.write(writer)
     job.check()
     write_flowsheets(world, unit_stay, sheets, writer)
-    write_apache(world, unit_stay, writer)
+    write_apache(world, blood, unit_stay, writer)
+    job.check()
+    write_unread(world, blood, unit_stay, writer)
     if streams.chunk == 0:
         write_hospitals(streams.of("hospitals"), writer)
 

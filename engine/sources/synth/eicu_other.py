@@ -7,7 +7,9 @@ from importlib import resources
 
 import numpy as np
 
-from engine.sources.synth.renal import make_kidneys
+from engine.sources.synth.analytes import Blood
+from engine.sources.synth.eicu_labs import first_day
+from engine.sources.synth.renal import Kidneys
 from engine.sources.synth.rows import Rows
 from engine.sources.synth.seeds import NOTHING, Array, choose
 from engine.sources.synth.ventilation import NIV
@@ -61,11 +63,11 @@ def urine_labels() -> list[str]:
     return text.splitlines()
 
 
-def add_flowsheets(world: World, sheets: Flowsheets) -> None:
+def add_flowsheets(world: World, kidneys: Kidneys, sheets: Flowsheets) -> None:
     """Examination, urine and airway of a chunk."""
     rng = world.streams.of("flowsheets")
     _add_exams(rng, world, sheets.exam)
-    _add_output(rng, world, sheets.output)
+    _add_output(rng, world, kidneys, sheets.output)
     _add_airway(rng, world, sheets.airway)
 
 
@@ -83,7 +85,7 @@ def _add_exams(rng: np.random.Generator, world: World, out: Rows) -> None:
     out.add(stay=stay, offset=offset, path=path, value=ends.astype(object))
 
 
-def _add_output(rng: np.random.Generator, world: World, out: Rows) -> None:
+def _add_output(rng: np.random.Generator, world: World, kidneys: Kidneys, out: Rows) -> None:
     cohort, stays = world.cohort, world.cohort.stays
     has = (rng.random(stays) < 0.86) & ~cohort.scripted
     sick = cohort.organs[:, 0] + cohort.organs[:, 2] + rng.normal(0, 0.25, stays)
@@ -94,7 +96,7 @@ def _add_output(rng: np.random.Generator, world: World, out: Rows) -> None:
     points = world.hourly(due & (rng.random(due.shape) < 0.93), rng, odd=0)
     own = np.exp(rng.normal(np.log(0.95), 0.4, stays))
     own = np.where(rng.random(stays) < 0.07, own * rng.uniform(2.4, 5.5, stays), own)
-    injury = points.of(make_kidneys(world).injury)
+    injury = points.of(kidneys.injury)
     rate = own[points.stay] * np.clip(1.06 - injury, 0, None) ** 1.35
     volume = rate * (cohort.weight * every)[points.stay] * rng.gamma(6, 1 / 6, len(points))
     text = _urine_texts(rng, has, catheter)
@@ -212,11 +214,11 @@ def write_flowsheets(
     )
 
 
-def write_apache(world: World, unit_stay: Array, writer: TableWriter) -> None:
+def write_apache(world: World, blood: Blood, unit_stay: Array, writer: TableWriter) -> None:
     """Append apacheApsVar and apachePredVar: the worst of the first day, and the admission."""
     rng, cohort, body = world.streams.of("apache"), world.cohort, world.body
     first = world.course.valid & (np.arange(world.course.valid.shape[1])[None, :] < 24)
-    tube = (world.support.tube & first).any(1)
+    tube: Array = (world.support.tube & first).any(1)
     vent = (tube | ((world.support.kind == NIV) & first).any(1)).astype(np.int64)
     flow = np.clip(1.05 - 0.95 * cohort.organs[:, 3], 0.02, None) * cohort.weight * 24
     urine = np.round(flow * rng.gamma(5, 0.2, cohort.stays), 2)
@@ -227,6 +229,14 @@ def write_apache(world: World, unit_stay: Array, writer: TableWriter) -> None:
         filled = np.where(first, values, -np.inf if high else np.inf)
         edge: Array = np.round(filled.max(1) if high else filled.min(1), 1)
         return edge[keep]
+
+    results = first_day(world, blood, keep)
+    gassed = tube[keep] | (rng.random(len(keep)) < 0.15)
+
+    def known(item: int, measured: Array | None = None) -> Array:
+        """A result, -1 where it is missing, as eICU writes it."""
+        seen = rng.random(len(keep)) < 0.92 if measured is None else measured
+        return np.where(seen & ~np.isnan(results[item]), results[item], -1)
 
     verbal = np.where(world.support.tube, 1, body.verbal)
     writer.write(
@@ -242,12 +252,22 @@ def write_apache(world: World, unit_stay: Array, writer: TableWriter) -> None:
             "verbal": worst(verbal, high=False),
             "meds": np.zeros(len(keep), dtype=np.int64),
             "urine": np.where(missing < 0.4, -1, urine)[keep],
-            "wbc": np.full(len(keep), -1.0),
+            "wbc": known(51301),
             "temperature": worst(body.temperature, high=True),
             "respiratoryrate": worst(body.breaths, high=True),
-            "sodium": np.full(len(keep), -1.0),
+            "sodium": known(50983),
             "heartrate": worst(body.heart_rate, high=True),
             "meanbp": worst(body.mean, high=False),
+            "ph": known(50820, gassed),
+            "hematocrit": known(51221),
+            "creatinine": known(50912),
+            "albumin": known(50862, rng.random(len(keep)) < 0.4),
+            "pao2": known(50821, gassed),
+            "pco2": known(50818, gassed),
+            "bun": known(51006),
+            "glucose": known(50931),
+            "bilirubin": known(50885, rng.random(len(keep)) < 0.45),
+            "fio2": known(50816, gassed),
         },
     )
     elective = cohort.adm_elective[cohort.stay_adm].astype(np.int64)

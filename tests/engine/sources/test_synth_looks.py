@@ -219,3 +219,18 @@ def test_eicu_charts_are_plausible(
 
 def test_eicu_writes_urine_in_all_known_ways(eicu: duckdb.DuckDBPyConnection) -> None:
     assert one(eicu, "SELECT count(DISTINCT cellpath) FROM intakeOutput") > 125
+
+
+def test_eicu_laboratory_and_apache_speak_of_the_same_blood(
+    eicu: duckdb.DuckDBPyConnection,
+) -> None:
+    sql = """
+        WITH l AS (
+            SELECT patientunitstayid, avg(labresult) AS creatinine FROM lab
+            WHERE labname = 'creatinine' AND labresultoffset < 1440 GROUP BY ALL
+        )
+        SELECT corr(l.creatinine, a.creatinine) FROM l JOIN apacheApsVar AS a
+        USING (patientunitstayid) WHERE a.creatinine > 0
+    """
+    assert one(eicu, sql) > 0.9
+    assert one(eicu, "SELECT count(DISTINCT labname) FROM lab") == 22
