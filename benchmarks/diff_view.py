@@ -133,16 +133,30 @@ def jumps(grid: DiffGrid, count: int) -> None:
               f"worst {max(times):7.1f} ms")  # fmt: skip
 
 
-def changed(screen: DiffScreen, what: Callable[[], object]) -> float:
-    """Change the query; milliseconds until the new view is filled and painted."""
+def changed(screen: DiffScreen, what: Callable[[], object]) -> tuple[float, float]:
+    """Change the query.
+
+    Returns:
+        Milliseconds until the new view is filled and painted; the longest in which the window
+        did not come to its events.
+    """
     grid = screen.grid
     assert grid is not None
-    start = time.perf_counter()
+    pauses: list[float] = []
+    last = start = time.perf_counter()
+
+    def beat() -> bool:
+        nonlocal last
+        pauses.append(ms(last))
+        last = time.perf_counter()
+        return screen.model.view is not before and filled(grid)
+
     before = screen.model.view
     what()
-    wait(lambda: screen.model.view is not before and filled(grid))
+    wait(beat)
     paint(grid)
-    return ms(start)
+    pauses.append(ms(last))
+    return ms(start), max(pauses)
 
 
 def sort_by_three(screen: DiffScreen) -> None:
@@ -166,9 +180,9 @@ def plain(path: Path, rows: int) -> float:
     return statistics.median(times)
 
 
-def say(name: str, took: float) -> None:
+def say(name: str, took: tuple[float, float]) -> None:
     """One line of the outcome."""
-    print(f"{name:26} {took:.0f} ms")
+    print(f"{name:26} {took[0]:5.0f} ms   longest pause of the window {took[1]:4.0f} ms")
 
 
 def drive(path: Path, home: Path, count: int) -> None:

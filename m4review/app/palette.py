@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -44,6 +44,7 @@ class Palette(QDialog):
         self.line.setAccessibleName("Command")
         self.list = QListWidget()
         self.list.setAccessibleName("Commands that fit")
+        self.list.setIconSize(QSize(context.px(16), context.px(16)))
         box.addWidget(self.line)
         box.addWidget(self.list)
         self.line.textChanged.connect(self._fill)

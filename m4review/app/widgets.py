@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSizePolicy,
+    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -135,6 +136,16 @@ def button(
     if tip:
         result.setToolTip(tip)
     result.clicked.connect(lambda _=False: clicked())
+    return result
+
+
+def spin_box(context: Context, low: int, high: int, name: str) -> QSpinBox:
+    """A field for a whole number."""
+    result = QSpinBox()
+    result.setRange(low, high)
+    result.setGroupSeparatorShown(True)
+    result.setAccessibleName(name)
+    result.lineEdit().setTextMargins(context.px(6), 0, 0, 0)
     return result
 
 

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QHBoxLayout,
     QLineEdit,
-    QSpinBox,
     QSplitter,
     QStackedWidget,
     QTabWidget,
@@ -30,7 +29,7 @@ from m4review.app.jobs_view import JobRow
 from m4review.app.links import Place
 from m4review.app.records import Column, RecordModel
 from m4review.app.tables import ListTable
-from m4review.app.widgets import EmptyState, ErrorPanel, button, label, page_layout
+from m4review.app.widgets import EmptyState, ErrorPanel, button, label, page_layout, spin_box
 from m4review.data.viewmodel import ACCESS, KINDS, DataViewModel, name_for, size_words
 
 _LEAST_STAYS, _MOST_STAYS, _STAYS = 50, 100_000, 200
@@ -39,7 +38,7 @@ _LEAST_STAYS, _MOST_STAYS, _STAYS = 50, 100_000, 200
 class SyntheticDialog(QDialog):
     """Asks what is to be invented."""
 
-    def __init__(self, parent: QWidget, model: DataViewModel) -> None:
+    def __init__(self, parent: QWidget, context: Context, model: DataViewModel) -> None:
         super().__init__(parent)
         self.setWindowTitle("Make synthetic data")
         self._model = model
@@ -48,12 +47,9 @@ class SyntheticDialog(QDialog):
         for value, words in KINDS.items():
             self.kind.addItem(words, value)
         self.name = QLineEdit()
-        self.stays = QSpinBox()
-        self.stays.setRange(_LEAST_STAYS, _MOST_STAYS)
+        self.stays = spin_box(context, _LEAST_STAYS, _MOST_STAYS, "ICU stays")
         self.stays.setValue(_STAYS)
-        self.stays.setGroupSeparatorShown(True)
-        self.seed = QSpinBox()
-        self.seed.setRange(0, 999_999)
+        self.seed = spin_box(context, 0, 999_999, "Seed")
         self.seed.setToolTip("The same seed gives the same data again")
         hint = label(
             "Invented patients, shaped like the real database. Nothing in it comes from a person.",
@@ -221,7 +217,7 @@ class DataScreen(Screen):
             self._watch(self.model.add(name.strip(), path))
 
     def _make(self) -> None:
-        dialog = SyntheticDialog(self, self.model)
+        dialog = SyntheticDialog(self, self.context, self.model)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self.make_synthetic(
                 dialog.name.text().strip(),

@@ -38,6 +38,7 @@ _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "REAL")
 _TABLES = ("diff", "diff_columns", "diff_counts")
 _TOP_PAIRS = 12
 _SAMPLE = 200
+_PIECE = 200_000
 _NO_ROWS: Rows = np.empty(0, dtype=np.int32)
 
 
@@ -219,6 +220,7 @@ class DiffFile:
             rows = _row_numbers(
                 cursor,
                 f'SELECT "row" FROM diff WHERE {condition.text}{ordered}',  # noqa: S608 - ours
+                job,
                 condition.values,
             )
             if not query.sort:
@@ -227,19 +229,16 @@ class DiffFile:
         departing = _row_numbers(
             cursor,
             f'SELECT "row" FROM diff WHERE {mismatch_condition(query.column)}',  # noqa: S608 - ours
+            job,
         )
         departing.sort()
         job.check()
         job.progress("diff:view", 2, 3, "Finding the mismatches")
         if rows is None:
             return View(query, None, self.layout.rows, departing)
-        if not query.sort:
-            positions = np.flatnonzero(np.isin(rows, departing, assume_unique=True))
-        else:
-            departs = np.zeros(self.layout.rows, dtype=np.bool_)
-            departs[departing] = True
-            positions = np.flatnonzero(departs[rows])
-        return View(query, rows, len(rows), positions.astype(np.int32))
+        departs = np.zeros(self.layout.rows, dtype=np.bool_)
+        departs[departing] = True
+        return View(query, rows, len(rows), _picked(departs, rows))
 
     def statistics(self, column: int, job: Job) -> ColumnStatistics:
         """Differences and frequent pairs of a column; can be cancelled."""
@@ -299,9 +298,30 @@ class DiffFile:
         return None if row is None or row[0] is None else int(row[0])
 
 
-def _row_numbers(cursor: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()) -> Rows:
-    fetched = cursor.execute(sql, list(values)).fetchnumpy()["row"]
-    return np.ma.getdata(fetched).astype(np.int32)
+def _row_numbers(
+    cursor: duckdb.DuckDBPyConnection, sql: str, job: Job, values: Sequence[Any] = ()
+) -> Rows:
+    """The row numbers that a query gives, fetched in pieces.
+
+    In one piece the conversion would hold Python's lock, and with it the window, for too long.
+    """
+    relation = cursor.sql(sql, params=list(values))
+    if relation is None:  # only what selects nothing gives no relation
+        return _NO_ROWS.copy()
+    pieces: list[Rows] = []
+    for batch in relation.to_arrow_reader(_PIECE):
+        job.check()
+        pieces.append(batch.column(0).to_numpy(zero_copy_only=False).astype(np.int32))
+    return np.concatenate(pieces) if pieces else _NO_ROWS.copy()
+
+
+def _picked(mask: npt.NDArray[np.bool_], rows: Rows) -> Rows:
+    """Positions in `rows` whose row is set in `mask`; in pieces, as above."""
+    found = [
+        np.flatnonzero(mask[rows[start : start + _PIECE]]) + start
+        for start in range(0, len(rows), _PIECE)
+    ]
+    return np.concatenate(found).astype(np.int32) if found else _NO_ROWS.copy()
 
 
 def _one(cursor: duckdb.DuckDBPyConnection, sql: str) -> tuple[Any, ...]:

@@ -295,11 +295,14 @@ class DiffViewModel(QObject):
 
     def cancel(self) -> None:
         """Stop a filter or sort that is being computed and go back to the one before."""
-        if self._computing is not None:
-            self._computing.cancel()
-            if self.view is not None:
-                self.query = self.view.query
-                self.query_changed.emit()
+        if self._computing is None:
+            return
+        self._computing.cancel()
+        self._computing = None  # what comes too late is dropped
+        self._busy(False)
+        if self.view is not None:
+            self.query = self.view.query
+            self.query_changed.emit()
 
     @property
     def busy(self) -> bool:

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -27,7 +26,16 @@ from m4review.app.context import Context, Screen
 from m4review.app.jobs import Progress, duration
 from m4review.app.jobs_view import progress_text
 from m4review.app.links import Place
-from m4review.app.widgets import ColumnScroll, ErrorPanel, button, card, clear, label, page_layout
+from m4review.app.widgets import (
+    ColumnScroll,
+    ErrorPanel,
+    button,
+    card,
+    clear,
+    label,
+    page_layout,
+    spin_box,
+)
 from m4review.launcher.viewmodel import LOG_LIMIT, STAGES, LauncherViewModel
 from m4review.run.words import STATES
 
@@ -150,11 +158,8 @@ class LauncherScreen(Screen):
         )
         self.condition.setMinimumContentsLength(14)
         self.condition.setAccessibleName("Condition")
-        self.minutes = QSpinBox()
-        self.minutes.setRange(1, 24 * 60)
+        self.minutes = spin_box(context, 1, 24 * 60, "Time limit of the agent in minutes")
         self.minutes.setSuffix(" min")
-        self.minutes.lineEdit().setTextMargins(context.px(6), 0, 0, 0)
-        self.minutes.setAccessibleName("Time limit of the agent in minutes")
         self._checks = QGridLayout()
         self.start_button = button(
             context, "Start the run", self._start, icon="play", main=True, tip="Ctrl+Enter"

@@ -71,8 +71,8 @@ def reward_words(reward: float | None) -> str:
     """A reward as people read it; never rounded up to 1."""
     if reward is None:
         return "–"
-    if reward == 1:
-        return "1"
+    if reward in (0, 1):
+        return str(int(reward))
     return f"{min(reward, 0.9999):.4f}"
 
 
@@ -113,4 +113,5 @@ def took(run: RunSummary) -> str:
         end = dt.datetime.fromisoformat(run.ended_at.replace("Z", "+00:00"))
     except ValueError:
         return "–"
-    return duration((end - start).total_seconds())
+    seconds = (end - start).total_seconds()
+    return duration(seconds) if seconds >= 1 else "under 1 s"

@@ -284,6 +284,22 @@ def test_a_broken_file_is_told_with_what_to_do(window: MainWindow, tmp_path: Pat
     assert good.grid is not None
 
 
+def test_a_sort_that_is_cancelled_leaves_all_as_it_was(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    before = screen.model.view
+    screen.model.toggle_sort("a0", add=False)
+    assert screen.model.busy
+    screen.stop.click()
+    settle(window)
+    assert screen.model.view is before
+    assert screen.model.query.sort == ()
+    assert not screen.model.busy
+    screen.model.toggle_sort("a0", add=False)
+    settle(window)
+    assert screen.model.view is not before
+
+
 def test_whole_table_selected_is_no_trap(window: MainWindow, screen: DiffScreen) -> None:
     grid = screen.grid
     assert grid is not None

@@ -63,7 +63,7 @@ def test_every_state_and_reason_of_the_engine_has_words() -> None:
 
 @pytest.mark.parametrize(
     ("reward", "words"),
-    [(None, "–"), (0, "0.0000"), (1, "1"), (0.99999999, "0.9999"), (0.5, "0.5000")],
+    [(None, "–"), (0, "0"), (1, "1"), (0.99999999, "0.9999"), (0.5, "0.5000")],
 )
 def test_a_reward_is_never_rounded_up_to_one(reward: float | None, words: str) -> None:
     assert reward_words(reward) == words
