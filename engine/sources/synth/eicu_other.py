@@ -218,7 +218,7 @@ def write_apache(world: World, blood: Blood, unit_stay: Array, writer: TableWrit
     """Append apacheApsVar and apachePredVar: the worst of the first day, and the admission."""
     rng, cohort, body = world.streams.of("apache"), world.cohort, world.body
     first = world.course.valid & (np.arange(world.course.valid.shape[1])[None, :] < 24)
-    tube: Array = (world.support.tube & first).any(1)
+    tube: Array = np.asarray((world.support.tube & first).any(1))
     vent = (tube | ((world.support.kind == NIV) & first).any(1)).astype(np.int64)
     flow = np.clip(1.05 - 0.95 * cohort.organs[:, 3], 0.02, None) * cohort.weight * 24
     urine = np.round(flow * rng.gamma(5, 0.2, cohort.stays), 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from synth_sources import tables
+from synth_sources import synth_base, tables  # noqa: F401 (fixture)
 
 STAYS = 200
 C, L, DRUG, P = "chartevents", "labevents", "inputevents", "prescriptions"

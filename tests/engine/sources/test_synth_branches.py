@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 from synth_levels import BANDS, LEVELS, NULLABLE, bands
-from synth_sources import built, home
+from synth_sources import built, home, synth_base  # noqa: F401 (fixture)
 
 from engine.references.targets import kind_of, list_targets
 from engine.sources.schema import KINDS

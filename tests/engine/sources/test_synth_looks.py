@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from synth_sources import tables
+from synth_sources import synth_base, tables  # noqa: F401 (fixture)
 
 STAYS = 500
 
