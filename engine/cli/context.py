@@ -91,13 +91,17 @@ class CliContext:
         """
         job = SimpleJob(on_progress=self._progress, on_message=self.say)
 
+        def stop_job() -> None:
+            self.say("Stopping …")
+            job.cancel()
+
         def stop(signum: int, _frame: object) -> None:
             if job.cancelled:
                 signal.signal(signum, signal.SIG_DFL)
                 signal.raise_signal(signum)
-            self.say("Stopping …")
-            # Not inside the handler: a stop may take locks that the interrupted code holds.
-            threading.Thread(target=job.cancel, name="cancel").start()
+            # Not inside the handler: the interrupted code may be printing, which cannot be done
+            # twice at once, or hold locks that a stop takes.
+            threading.Thread(target=stop_job, name="cancel").start()
 
         before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
