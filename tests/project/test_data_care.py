@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,17 +32,27 @@ def rewrite(path: Path, rows: list[dict[str, str]]) -> None:
         writer.writerows(rows)
 
 
-@pytest.fixture
-def planted(mimic_demo: Path, tmp_path: Path) -> tuple[Path, re.Pattern[str]]:
-    """Some patients of the demo with marks among them, and a pattern of what must not be told."""
-    folder = tmp_path / f"folder-{MARK}" / "mimic"
+@pytest.fixture(scope="module")
+def some_patients(mimic_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some patients of the demo, as a folder of the same form."""
+    folder = tmp_path_factory.mktemp("some") / "mimic"
     with connect() as connection:
         for table in sorted(mimic_demo.glob("*/*.csv.gz")):
-            (folder / table.parent.name).mkdir(parents=True, exist_ok=True)
+            copy = folder / table.parent.name / table.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
             rows = connection.read_csv(str(table), all_varchar=True)
             if "subject_id" in rows.columns:
-                rows = rows.filter("subject_id < '10005'")
-            rows.write_csv(str(folder / table.parent.name / table.name), compression="gzip")
+                rows.filter("subject_id < '10005'").write_csv(str(copy), compression="gzip")
+            else:
+                shutil.copy(table, copy)
+    return folder
+
+
+@pytest.fixture
+def planted(some_patients: Path, tmp_path: Path) -> tuple[Path, re.Pattern[str]]:
+    """A folder with marks among its rows, and a pattern of what must not be told."""
+    folder = tmp_path / f"folder-{MARK}" / "mimic"
+    shutil.copytree(some_patients, folder)
     stays = folder / "icu" / "icustays.csv.gz"
     rows = rows_of(stays)
     for row in rows:
