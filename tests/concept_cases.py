@@ -141,6 +141,7 @@ def derived_types(name: str) -> dict[str, str]:
     for table, columns in query.reads.items():
         _create(con, table, {column: column_type(table, column) for column in columns})
     described = con.execute(f"DESCRIBE {query.sql}").fetchall()
+    assert not con.execute(query.sql).fetchall(), f"{name} has rows without any input"
     con.close()
     return {str(row[0]): str(row[1]) for row in described}
 
@@ -199,8 +200,14 @@ def fill(
                 [cell for line in cells for cell in line],
             )
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {DERIVED}")
+    filled = {table for table, rows in inputs.items() if rows}
     for part in built:
-        con.execute(f"CREATE TABLE {DERIVED}.{part.name} AS {part.sql}")
+        table = f"{DERIVED}.{part.name}"
+        if filled.isdisjoint(part.reads):  # nothing comes of nothing, see derived_types
+            _create(con, table, derived_types(part.name))
+        else:
+            con.execute(f"CREATE TABLE {table} AS {part.sql}")
+            filled.add(table)
 
 
 @functools.cache
