@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from engine import __version__
-from engine.base.errors import Cancelled, M4Error
+from engine.base.errors import Cancelled, HarnessFault, M4Error, UsageError
 from engine.cli.context import CliContext
 
 # command -> (module in engine.cli, one line of help)
@@ -70,6 +70,11 @@ def _tell(error: M4Error, context: CliContext) -> None:
         context.err.print(f"{error.title}: {error}", style="red", markup=False)
         if error.details:
             context.err.print(error.details, markup=False)
+    _document(error, context)
+
+
+def _document(error: M4Error, context: CliContext) -> None:
+    """With ``--json`` stdout holds one document, also where something went wrong."""
     if context.json:
         click.echo(json.dumps(error.as_dict(), ensure_ascii=False))
 
@@ -112,8 +117,13 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        error.show()
-        return 2
+        wrong = UsageError(error.format_message())
+        if context.events == "ndjson":
+            context.event("error", **wrong.as_dict())
+        else:
+            error.show()  # with the usage line
+        _document(wrong, context)
+        return wrong.exit_code
     except (click.Abort, KeyboardInterrupt):
         _tell(Cancelled(), context)
         return Cancelled.exit_code
@@ -122,8 +132,10 @@ def run(arguments: list[str]) -> int:
         return 0
     except Exception:
         traceback.print_exc()
-        context.err.print("This is a bug of ours; the state is as it was before.", style="red")
-        return 70
+        bug = HarnessFault("This is a bug of ours; the state is as it was before.")
+        context.err.print(bug.text, style="red")
+        _document(bug, context)
+        return bug.exit_code
     return 0
 
 

@@ -33,6 +33,44 @@ def test_an_unknown_flag_is_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nope"],
+        ["run"],
+        ["tasks", "list", "--frobnicate"],
+        ["runs", "list", "extra"],
+        ["run", "mimic-ventilation", "source", "--trial", "0"],
+    ],
+)
+def test_with_json_a_wrong_call_too_is_one_document(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], home_dir: Path
+) -> None:
+    assert run([*arguments, "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert json.loads(out)["error"] == "UsageError"
+    assert "Usage: m4bench" in err
+
+
+def test_with_events_a_wrong_call_is_an_event(
+    capsys: pytest.CaptureFixture[str], home_dir: Path
+) -> None:
+    assert run(["--events", "ndjson", "runs", "list", "extra"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert [json.loads(line)["event"] for line in err.splitlines()] == ["error"]
+
+
+def test_with_json_a_bug_of_ours_is_one_document(
+    capsys: pytest.CaptureFixture[str], home_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.cli.tasks.list_tasks", lambda: 1 / 0)
+    assert run(["tasks", "list", "--json"]) == 70
+    out, err = capsys.readouterr()
+    assert json.loads(out)["error"] == "HarnessFault"
+    assert "ZeroDivisionError" in err
+
+
 def test_errors_name_the_place_and_what_to_do() -> None:
     error = BadInput(
         "A number was expected.", todo="Mend the file.", place=Place(file="a.csv", line=3)
