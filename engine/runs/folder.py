@@ -14,10 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.agents.interface import DATABASE, INSTRUCTION, JOB, OUTPUT
-from engine.base.content import content_folder
 from engine.base.errors import UsageError, bad_file
 from engine.base.files import os_error
 from engine.catalogue.task import Task
+from engine.controls import GeneratedSkill, decoy_skill, every_skill, raw_sql_skill
+from engine.references import list_targets
 from engine.runs import hostile
 from engine.runs.records import CONDITIONS
 
@@ -53,8 +54,8 @@ def plain(model: str) -> str:
     return re.sub(r"[^A-Za-z0-9.-]+", "-", model).strip("-.")[:80] or "model"
 
 
-def skills_for(task: Task, condition: str) -> tuple[Path, ...]:
-    """The skill folders that a condition puts before the agent.
+def skills_for(task: Task, condition: str) -> tuple[Path | GeneratedSkill, ...]:
+    """The skills that a condition puts before the agent: folders, or one that is made for it.
 
     Raises:
         UsageError: there is no such condition, or the task lacks what it needs.
@@ -71,20 +72,30 @@ def skills_for(task: Task, condition: str) -> tuple[Path, ...]:
             raise _lacks(task, condition, "operational-spec.md")
         return ()
     if condition == "with-skill":
-        folders = task.skill_folders
+        skills: tuple[Path | GeneratedSkill, ...] = task.skill_folders
     elif condition == "with-skill-all":
-        folders = tuple(sorted(p.parent for p in content_folder("skills").glob("*/SKILL.md")))
+        skills = every_skill(task)
     else:
-        name = condition.removeprefix("with-skill-")
-        folders = tuple(sorted(p.parent for p in task.folder.glob(f"skills-{name}/*/SKILL.md")))
-    if not folders:
+        skills = _control(task, condition)
+    if not skills:
         raise _lacks(task, condition, "skill")
-    for folder in folders:
-        if not (folder / "SKILL.md").is_file():
+    for skill in skills:
+        if isinstance(skill, Path) and not (skill / "SKILL.md").is_file():
             raise bad_file(
-                folder, "The task names a skill that is not there.", todo="Mend task.toml."
+                skill, "The task names a skill that is not there.", todo="Mend task.toml."
             )
-    return folders
+    return skills
+
+
+def _control(task: Task, condition: str) -> tuple[Path | GeneratedSkill, ...]:
+    """The control's material; that of a published task folder comes before ours."""
+    inside = task.folder.glob(f"{condition.replace('with-skill', 'skills')}/*/SKILL.md")
+    if folders := tuple(sorted(path.parent for path in inside)):
+        return folders
+    if condition == "with-skill-decoy":
+        decoy = decoy_skill(task)
+        return () if decoy is None else (decoy,)
+    return (raw_sql_skill(task),) if task.target in list_targets() else ()
 
 
 def _lacks(task: Task, condition: str, what: str) -> UsageError:
@@ -144,7 +155,7 @@ def lay_out(
     *,
     instruction: str,
     files: Mapping[str, bytes],
-    skills: tuple[Path, ...],
+    skills: tuple[Path | GeneratedSkill, ...],
     skills_folder: str,
 ) -> None:
     """Write what the agent finds in its folder (the database is mounted, not written).
@@ -160,7 +171,12 @@ def lay_out(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         for skill in skills:
-            _copy_skill(skill, work / skills_folder / skill.name)
+            to = work / skills_folder / skill.name
+            if isinstance(skill, GeneratedSkill):
+                to.mkdir(parents=True)
+                (to / "SKILL.md").write_text(skill.text, encoding="utf-8")
+            else:
+                _copy_skill(skill, to)
     except OSError as error:
         raise os_error(error, "laying out the run's folder") from error
 

@@ -31,6 +31,12 @@ def needs_derived(task: Task) -> bool:
     return task.source_kind == "mimic-iv" and task.mode == "standard"
 
 
+def lacks_derived(task: Task, name: str) -> bool:
+    """Is the derived table `name` taken from the task's database?"""
+    dropped = {table.lower() for table in task.drop_tables}
+    return not needs_derived(task) or f"{DERIVED}.{name}" in dropped
+
+
 def tables_of(task: Task, source: SourceInfo, derived: frozenset[str]) -> tuple[str, ...]:
     """The tables to copy, as ``schema.table``, sorted.
 
