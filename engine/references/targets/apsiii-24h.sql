@@ -84,6 +84,7 @@ scored AS (
         coalesce(derived.temp_score, 0) AS temp_score,
         coalesce(derived.resp_rate_score, 0) AS resp_rate_score,
         CASE
+            WHEN derived.apsiii IS NULL THEN 0
             WHEN oxygenation.po2 < 50 THEN 15
             WHEN oxygenation.po2 < 70 THEN 5
             WHEN oxygenation.po2 < 80 THEN 2
@@ -104,7 +105,7 @@ scored AS (
         coalesce(derived.albumin_score, 0) AS albumin_score,
         coalesce(derived.bilirubin_score, 0) AS bilirubin_score,
         coalesce(derived.glucose_score, 0) AS glucose_score,
-        coalesce(oxygenation.acidbase_score, 0) AS acidbase_score,
+        if(derived.apsiii IS NULL, 0, coalesce(oxygenation.acidbase_score, 0)) AS acidbase_score,
         coalesce(derived.gcs_score, 0) AS gcs_score
     FROM mimiciv_icu.icustays AS stay
     INNER JOIN mimiciv_derived.apsiii AS derived ON stay.stay_id = derived.stay_id
