@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,10 @@ class Home:
     """Everything the program keeps, below one folder that `--home` moves."""
 
     root: Path
-    """An absolute path; made (mode 0700: it holds patient data) by `open_home`."""
+    """An absolute path; made (mode 0700: it holds patient data) by `open_home`.
+
+    One that was there keeps its mode: it may be a folder that is shared for other reasons.
+    """
 
     @property
     def state(self) -> Path:
@@ -65,6 +69,11 @@ class Home:
         """The program's own log files."""
         return self.root / "logs"
 
+    @property
+    def private(self) -> tuple[Path, ...]:
+        """The folders that hold patient data; closed to others even where `root` is not."""
+        return (self.sources, self.references, self.workspaces, self.runs, self.scratch, self.logs)
+
 
 def open_home(given: Path | str | None = None) -> Home:
     """The home folder: `given`, else ``$M4REVIEW_HOME``, else the platform's data directory.
@@ -84,4 +93,15 @@ def open_home(given: Path | str | None = None) -> Home:
         ) from error
     if not os.access(root, os.W_OK | os.X_OK):
         raise UsageError("The home folder cannot be written.", todo="Name another one with --home.")
-    return Home(root)
+    home = Home(root)
+    _close_to_others(home)
+    return home
+
+
+def _close_to_others(home: Home) -> None:
+    for folder in home.private:
+        # A full disk or somebody else's folder is told by whoever writes there.
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if folder.stat().st_mode & 0o077:
+                folder.chmod(0o700)

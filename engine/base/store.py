@@ -6,6 +6,7 @@ run once, in a transaction. Every package that keeps state brings its own steps.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from engine.base.errors import BadInput, Busy, HarnessFault, M4Error, StorageFull
+from engine.base.files import os_error
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ def open_store(path: Path, steps: Sequence[Step]) -> Database:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Only for its owner (runs keep what agents print); SQLite's other files take its mode.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(
             path, timeout=30, isolation_level=None, check_same_thread=False
         )
@@ -47,6 +51,8 @@ def open_store(path: Path, steps: Sequence[Step]) -> Database:
         _bring_up_to_date(database, steps)
     except sqlite3.Error as error:
         raise in_words(error, "opening the program's state") from error
+    except OSError as error:
+        raise os_error(error, "opening the program's state") from error
     return database
 
 
