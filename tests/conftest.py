@@ -27,9 +27,14 @@ from demo_homes import (  # noqa: F401 (fixtures)
     small_built_copy,
 )
 from hygiene import _nothing_left_over  # noqa: F401 (watches every test)
+from hypothesis import settings
 from sandbox_store import sandbox_store  # noqa: F401 (fixture)
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+# How long an example takes says how busy the machine is, not whether the program is right.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
 
