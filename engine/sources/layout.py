@@ -123,6 +123,12 @@ def _walk(folder: Path) -> Iterator[_Found]:
             stem, form = _split(entry.name)
             if form is not None:
                 name = table if table is not None and form == "parquet" else stem
+                if name in known and path.exists() and not path.is_file():  # a pipe blocks for ever
+                    raise bad_file(
+                        path,
+                        "This is no file but a pipe, a socket or a device.",
+                        todo="Put the file itself there, or take it away.",
+                    )
                 yield _Found(name=name, format=form, path=path)
 
     yield from visit(folder, 0, None)

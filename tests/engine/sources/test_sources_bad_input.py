@@ -407,3 +407,12 @@ def test_detected_types(mini, rows_of) -> None:
 def test_memory_limit_is_a_size(mini) -> None:
     with pytest.raises(UsageError, match="3GB"):
         mini.add(memory_limit="much")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(mini) -> None:
+    path = mini.root / CHART
+    path.unlink()
+    os.mkfifo(path)
+    error = refused(mini)
+    assert error.place.file.endswith("chartevents.csv")
+    assert "no file but a pipe" in error.text
