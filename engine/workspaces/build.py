@@ -27,7 +27,9 @@ from engine.sources import SourceInfo, find_source, open_source
 from engine.workspaces.contents import absent_names, must_fit, needs_derived, tables_of
 from engine.workspaces.proof import hash_and_search, tables_in
 
-FORMAT = 1
+FORMAT = 2
+CATALOGUE = "database"
+"""What the file calls itself: as it is called in a run's folder, `database.duckdb`."""
 SCHEMAS = ("native", "obfuscated", "restructured")
 
 
@@ -235,19 +237,24 @@ def _remember(path: Path, tables: tuple[str, ...], inputs: str, digest: str) -> 
 def _copy_tables(home: Home, info: SourceInfo, to: Path, tables: tuple[str, ...], job: Job) -> None:
     home.scratch.mkdir(parents=True, exist_ok=True)
     open_source(info).close()  # says in words if the source cannot be read now
-    con = connect(to, scratch=home.scratch)
+    into = quote(CATALOGUE)
+    con = connect(scratch=home.scratch)
     try:
         with interruptible(con, job):
+            # DuckDB writes this name into the file's catalogue. Left to itself it would take the
+            # file's, and with it the task's, which often names what was dropped.
+            con.execute(f"ATTACH {quote_text(str(to))} AS {into}")
             con.execute(f"ATTACH {quote_text(str(info.path))} AS source (READ_ONLY)")
             for name in sorted({table.split(".")[0] for table in tables}):
-                con.execute(f"CREATE SCHEMA {quote(name)}")
+                con.execute(f"CREATE SCHEMA {into}.{quote(name)}")
             for position, table in enumerate(tables):
                 job.check()
                 job.progress("workspace", position, len(tables), table)
                 dotted = ".".join(quote(part) for part in table.split("."))
-                con.execute(f"CREATE TABLE {dotted} AS FROM source.{dotted}")
+                con.execute(f"CREATE TABLE {into}.{dotted} AS FROM source.{dotted}")
             con.execute("DETACH source")
-            con.execute("CHECKPOINT")
+            con.execute(f"CHECKPOINT {into}")
+            con.execute(f"DETACH {into}")
     except duckdb.Error as error:
         raise in_words(error, "writing the workspace") from error
     finally:

@@ -72,6 +72,17 @@ def test_a_raw_task_has_no_derived_schema(small_built: Home) -> None:
     assert found_in(path, "chartevents", "mimiciv_icu") == ("chartevents", "mimiciv_icu")
 
 
+def test_the_file_does_not_name_its_task(small_built: Home) -> None:
+    # DuckDB writes the name that a file is opened by into its catalogue; a task's name holds
+    # that of the table that it drops.
+    for task in (STANDARD, RAW, "mimic-charlson-raw"):
+        path = build(small_built, task)
+        assert found_in(path, task, task.removesuffix("-raw")) == ()
+        con = duckdb.connect(str(path), read_only=True)
+        con.execute("SELECT count(*) FROM mimiciv_icu.icustays").fetchone()
+        con.close()
+
+
 def test_eicu_gets_the_source(eicu_built: Home) -> None:
     path = build(eicu_built, "eicu-gcs", "eicu-demo")
     info = find_source(eicu_built, "eicu-demo")
