@@ -95,7 +95,8 @@ def in_words(error: sqlite3.Error, doing: str) -> M4Error:
             f"Another program is using the state file while {doing}.",
             todo="Wait until it is done and try again.",
         )
-    if name.startswith("SQLITE_FULL") or "disk is full" in text:
+    # Room for the shared index beside the file is asked for at each opening.
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")) or "disk is full" in text:
         return StorageFull(
             f"There is no room left on the disk while {doing}.", todo="Free some space and go on."
         )

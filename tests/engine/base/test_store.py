@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -81,3 +83,24 @@ def test_wal_and_full_fsync(tmp_path: Path) -> None:
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
     connection.close()
+
+
+def test_no_room_for_the_index_beside_the_file_is_a_full_disk(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    open_store(path, []).conn.close()
+    # No file may grow beyond a few pages: the index of 32 KiB fits no more.
+    program = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "from engine.base.errors import StorageFull\n"
+        "from engine.base.store import open_store\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))\n"
+        "try:\n"
+        "    open_store(Path(sys.argv[1]), [])\n"
+        "except StorageFull as error:\n"
+        "    print(error.text)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False
+    )
+    assert "no room" in done.stdout, done.stderr
