@@ -169,10 +169,24 @@ def load_task(folder: Path) -> Task:
     """
     path = folder / "task.toml"
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise bad_file(path, "There is no task.toml in this folder.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise bad_file(path, f"This is not valid TOML: {error}.") from error
+    return parse_task(text, folder)
+
+
+def parse_task(text: str, folder: Path) -> Task:
+    """Read a task from the text of its task.toml, e.g. one that is being edited.
+
+    Raises:
+        BadInput: names the file and every key that is wrong.
+    """
+    path = folder / "task.toml"
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise bad_file(path, f"This is not valid TOML: {error}.") from error
     try:
         parsed = _File.model_validate(data)

@@ -1,12 +1,19 @@
-"""`m4bench tasks list|show`."""
+"""`m4bench tasks list|show|lint`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import click
 
+from engine.base.content import content_folder
+from engine.base.errors import JudgedFailed
+from engine.base.files import write_json
 from engine.catalogue.skill import load_skill
 from engine.catalogue.task import Task, find_task, list_tasks
-from engine.cli.context import CliContext, pass_context
+from engine.cli.context import CliContext, existing, pass_context
+from engine.preflight import Finding, lint_folder, sarif
 
 
 @click.group()
@@ -66,6 +73,67 @@ def show(context: CliContext, task: str) -> None:
         "instruction": found.instruction,
     }
     context.result(document, text=_text(found, [skill.name for skill in skills]))
+
+
+@command.command()
+@click.argument("tasks", nargs=-1, metavar="[TASK…]")
+@click.option("--sarif", "to", metavar="FILE", help="Also write the findings as SARIF 2.1.0.")
+@pass_context
+@click.pass_context
+def lint(ctx: click.Context, context: CliContext, *, tasks: Sequence[str], to: str | None) -> None:
+    """Check texts, skills and facts of TASKs (default: all) against the preflight's rules.
+
+    Leaves with 1 when there are findings.
+    """
+    folders = [_folder(name) for name in tasks] if tasks else _all_folders()
+    by_folder = {folder: lint_folder(folder) for folder in folders}
+    # Tasks of a family share files.
+    findings = sorted({finding for found in by_folder.values() for finding in found})
+    root = content_folder("tasks").parent
+    if to is not None:
+        write_json(existing(to), sarif(findings, root), "writing the findings")
+    context.result(
+        {
+            "passed": not findings,
+            "tasks": {folder.name: len(found) for folder, found in by_folder.items()},
+            "findings": [
+                {
+                    "file": str(item.path),
+                    "line": item.line,
+                    "column": item.column,
+                    "rule": item.rule,
+                    "level": item.level,
+                    "message": item.message,
+                    "fix": item.fix,
+                }
+                for item in findings
+            ],
+        },
+        text="\n".join(_line(item, root) for item in findings) or "No findings.",
+    )
+    context.say(
+        f"{len(folders)} {'task' if len(folders) == 1 else 'tasks'}, "
+        f"{len(findings)} {'finding' if len(findings) == 1 else 'findings'}."
+    )
+    if findings:
+        ctx.exit(JudgedFailed.exit_code)
+
+
+def _all_folders() -> list[Path]:
+    return sorted(path.parent for path in content_folder("tasks").glob("*/*/task.toml"))
+
+
+def _folder(name: str) -> Path:
+    """The folder of a task, also where this or another task.toml cannot be read."""
+    if (Path(name) / "task.toml").is_file():
+        return Path(name).absolute()
+    named = [folder for folder in _all_folders() if folder.name == name]
+    return named[0] if named else find_task(name).folder
+
+
+def _line(item: Finding, root: Path) -> str:
+    path = item.path.relative_to(root) if item.path.is_relative_to(root) else item.path
+    return f"{path}:{item.line}:{item.column}: {item.rule}: {item.message} {item.fix}"
 
 
 def _short(task: Task) -> dict[str, object]:

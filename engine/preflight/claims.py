@@ -1,0 +1,190 @@
+"""The claims that a text makes about numbers: bounds, factors, points, windows, items.
+
+Only sentences that state rules are read. Left out are worked examples, pitfalls, caveats and
+references (by their headings), sentences that say "for example", code spans (texts of the
+data), and for items sentences that say what does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.preflight.facts import SECONDS
+from engine.preflight.finding import Text
+
+_ASIDE = re.compile(r"\b(?:examples?|pitfalls?|caveats?|references?)\b", re.IGNORECASE)
+_HEADING = re.compile(r"^(#{1,6})\s+(.*)$")
+_NUMBER = r"\d+(?:\.\d+)?"
+_LONE = rf"(?<![\w.,:/]){_NUMBER}(?![\w/]|:\d|\.\d|,\d{{3}})"
+_UNIT = r"(seconds?|minutes?|hours?|h|days?|months?)\b"
+_LIST = rf"{_NUMBER}(?:\s*(?:,|and|or|to|-|–)\s*{_NUMBER})*"
+_DURATION = re.compile(rf"(?<![\w.:]){_LIST}[\s-]{_UNIT}")
+_OPERATORS = {
+    "<": "low", "≥": "low", ">=": "low", "below": "low", "less than": "low", "at least": "low",
+    ">": "high", "≤": "high", "<=": "high", "above": "high", "more than": "high",
+    "at most": "high", "up to": "high",
+}  # fmt: skip
+_TURNED = {"<": "high", "≥": "high", ">": "low", "≤": "low"}
+_BOUND = re.compile(
+    r"(<=|>=|[<>≤≥]|\b(?:below|above|less than|more than|at least|at most|up to)\b)\s*\*{0,2}[−-]?"
+    rf"({_LONE})(?!\s*×)"
+)
+_TURNED_BOUND = re.compile(rf"({_LONE})\s*([<>≤≥])\s*(?=[A-Za-z])")
+_FACTOR = re.compile(
+    rf"(?P<left>[\w)]+)?\s*[×÷/]\s*({_LONE})|({_LONE})\s*[×÷]\s*(?P<right>[\w(]+)?"
+)
+_BAND = re.compile(rf"({_LONE})\s*:\s*(\d+)(?=[;,.\s|])(?!\.\d)")
+_COMPARED = re.compile(r"(?:[<>≤≥]|\bfrom)\s*[−-]?$")
+_ITEM = re.compile(r"(?<![\w.,/:])(?:5[0-3]\d{3}|22\d{4}|230\d{3})(?![\w.:/])")
+_EXAMPLE = re.compile(r"\b(?:for example|for instance|such as)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.;])\s")
+_NEGATION = re.compile(
+    r"\b(?:not?|never|nothing|ignored?|left out|without|cannot|unused|neither|nor)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One number with what is said of it."""
+
+    offset: int
+    """Where it stands."""
+    shown: str
+    """As it is written."""
+    value: float
+    """The number, without its sign; of a window in seconds."""
+    side: str = ""
+    """Of a bound: ``low`` (< or ≥) or ``high`` (≤ or >); ``exact`` for a band that compares."""
+    result: float | None = None
+    """Of a band: what it gives."""
+    unit: str = ""
+    """Of a window."""
+
+
+def rule_lines(text: Text) -> Iterator[tuple[int, str]]:
+    """Offset and prose of every line that states rules; code spans and examples are blank."""
+    offset, aside = 0, 0
+    for line in text.prose.splitlines(keepends=True):
+        heading = _HEADING.match(line)
+        if heading:
+            level = len(heading.group(1))
+            if not aside or level <= aside:
+                aside = level if _ASIDE.search(heading.group(2)) else 0
+        elif not aside:
+            yield offset, _without_examples(line)
+        offset += len(line)
+
+
+def _without_examples(line: str) -> str:
+    for begin, sentence in _split(line) if _EXAMPLE.search(line) else ():
+        if _EXAMPLE.search(sentence):
+            line = line[:begin] + " " * len(sentence) + line[begin + len(sentence) :]
+    return line
+
+
+def _split(line: str) -> Iterator[tuple[int, str]]:
+    """The sentences of a line with their offsets."""
+    begin = 0
+    for gap in _SENTENCE.finditer(line):
+        yield begin, line[begin : gap.start()]
+        begin = gap.end()
+    yield begin, line[begin:]
+
+
+def bounds(text: Text) -> Iterator[Claim]:
+    """``< 40``, ``at least 60``, ``0 < v``."""
+    for offset, line in rule_lines(text):
+        for match in _BOUND.finditer(line):
+            if not _is_duration(line, match.end()):
+                yield Claim(
+                    offset + match.start(2),
+                    match.group(),
+                    float(match.group(2)),
+                    _OPERATORS[match.group(1)],
+                )
+        for match in _TURNED_BOUND.finditer(line):
+            yield Claim(
+                offset + match.start(1),
+                match.group().strip(),
+                float(match.group(1)),
+                _TURNED[match.group(2)],
+            )
+
+
+def factors(text: Text) -> Iterator[Claim]:
+    """``× 1.32``, ``0.957 × ln``; two numbers side by side are an example."""
+    for offset, line in rule_lines(text):
+        for match in _FACTOR.finditer(line):
+            number = match.group(2) or match.group(3)
+            other = match["left"] or match["right"] or ""
+            if not other[:1].isdigit() and not _is_duration(line, match.end()):
+                yield Claim(offset + line.index(number, match.start()), number, float(number))
+
+
+def bands(text: Text) -> Iterator[Claim]:
+    """``< 40: 11``, ``from 80: 18``, ``24 to 53: 3``."""
+    for offset, line in rule_lines(text):
+        for match in _BAND.finditer(line):
+            yield Claim(
+                offset + match.start(1),
+                match.group(),
+                float(match.group(1)),
+                side="exact" if _COMPARED.search(line[: match.start()]) else "",
+                result=float(match.group(2)),
+            )
+
+
+def durations(text: Text) -> Iterator[Claim]:
+    """``6 hours``, ``6, 12 and 24 hours``."""
+    for offset, line in rule_lines(text):
+        for match in _DURATION.finditer(line):
+            unit = match.group(1)
+            unit = "hour" if unit == "h" else unit.removesuffix("s")
+            for number in re.finditer(_NUMBER, match.group()):
+                yield Claim(
+                    offset + match.start() + number.start(),
+                    f"{number.group()} {unit}s",
+                    float(number.group()) * SECONDS[unit],
+                    unit=unit,
+                )
+
+
+def items(text: Text) -> Iterator[Claim]:
+    """Item ids that the rules use, in tables and in sentences that do not deny them."""
+    offset = 0
+    column: tuple[int, ...] = ()
+    for line in text.text.splitlines(keepends=True):
+        cells = line.split("|")
+        if not line.startswith("|"):
+            column = ()
+        elif not column:
+            column = tuple(i for i, cell in enumerate(cells) if cell.strip() == "item") or (0,)
+        else:
+            position = offset
+            for index, cell in enumerate(cells):
+                if index in column and cell.strip().isdigit():
+                    number = cell.strip()
+                    yield Claim(position + cell.index(number), number, float(number))
+                position += len(cell) + 1
+        offset += len(line)
+    for start, sentence in _sentences(text):
+        if not _NEGATION.search(sentence):
+            for match in _ITEM.finditer(sentence):
+                yield Claim(start + match.start(), match.group(), float(match.group()))
+
+
+def named_items(text: Text) -> frozenset[int]:
+    """Every item id that stands anywhere in the text."""
+    return frozenset(int(number) for number in re.findall(r"(?<!\d)\d{5,6}(?!\d)", text.text))
+
+
+def _sentences(text: Text) -> Iterator[tuple[int, str]]:
+    for offset, line in rule_lines(text):
+        for begin, sentence in _split(line):
+            yield offset + begin, sentence
+
+
+def _is_duration(line: str, end: int) -> bool:
+    return re.match(rf"[\s-]{_UNIT}", line[end:]) is not None
