@@ -25,6 +25,12 @@ MAX_BYTES = 4 << 30
 """Of an output, where nothing else is asked for."""
 MAX_LINE = 1 << 20
 """Bytes of one line; a table's line has some hundred."""
+MAX_CELL = 16 << 10
+"""Bytes of one cell that counts; a table's cell has some ten.
+
+Two thousand rows are at work at once in each thread: longer cells could be made to burst any
+memory limit, and an output that brings the scorer down must not go without a score.
+"""
 MAX_PIECE = 256 << 20
 """Bytes that the slow reader may take for one batch of rows."""
 _MOST_COLUMNS = 1000
@@ -125,7 +131,7 @@ def _look_through(descriptor: int, job: Job | None) -> tuple[bool, int]:
     """Bound the line length; say whether the quick reader reads this spelling rightly; commas.
 
     The quick reader drops blanks beside quotes, does not skip blank lines before the header,
-    and loses an endless last line without a word.
+    and loses an endless last line without a word; and long cells it shall not meet.
     """
     run = offset = lines = commas = 0
     plain = True
@@ -144,7 +150,9 @@ def _look_through(descriptor: int, job: Job | None) -> tuple[bool, int]:
             raise Unreadable(
                 "has_rows", f"Line {lines + 1} of the output has more than {MAX_LINE:,} bytes."
             )
-        run = run + len(block) if first < 0 else len(block) - _last_line_end(block, returns) - 1
+        plain = plain and not _has_long_line(block, run, returns)
+        last = -1 if first < 0 else _last_line_end(block, returns, 0, len(block))
+        run = run + len(block) if first < 0 else len(block) - last - 1
         lines += block.count(b"\n")
         commas += block.count(b",")
         quotes = quotes or b'"' in block
@@ -165,9 +173,21 @@ def _line_end(block: bytes, returns: bool) -> int:
     return back if newline < 0 else min(newline, back) if back >= 0 else newline
 
 
-def _last_line_end(block: bytes, returns: bool) -> int:
-    newline = block.rfind(b"\n")
-    return max(newline, block.rfind(b"\r")) if returns else newline
+def _last_line_end(block: bytes, returns: bool, start: int, stop: int) -> int:
+    newline = block.rfind(b"\n", start, stop)
+    return max(newline, block.rfind(b"\r", start, stop)) if returns else newline
+
+
+def _has_long_line(block: bytes, run: int, returns: bool) -> bool:
+    """Is a line longer than `MAX_CELL`? The first one has `run` bytes before the block."""
+    begin = -run
+    while len(block) - begin > MAX_CELL:
+        stop = max(begin + MAX_CELL + 1, 0)
+        end = _last_line_end(block, returns, max(begin, 0), stop)
+        if end < 0:
+            return True
+        begin = end + 1
+    return False
 
 
 class Metered(io.RawIOBase):
@@ -198,7 +218,9 @@ class Metered(io.RawIOBase):
         self._taken += len(data)
         if self._taken > MAX_PIECE:
             raise Unreadable(
-                "has_rows", "A row of the output does not end; is a quotation mark left open?"
+                "has_rows",
+                "A row of the output does not end, or its cells are far too long; is a quotation "
+                "mark left open?",
             )
         buffer[: len(data)] = data
         return len(data)

@@ -19,12 +19,13 @@ from typing import Literal
 import duckdb
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.base.duck import quote, quote_text
 from engine.base.errors import StorageFull, bad_file
 from engine.base.jobs import Job
 from engine.scoring.output import (
-    MAX_LINE,
+    MAX_CELL,
     Metered,
     OpenTable,
     Unreadable,
@@ -36,7 +37,7 @@ from engine.scoring.values import fetch_row
 Stored = Literal["int", "float", "bool", "time", "text"]
 
 _SAMPLE = 5_000
-_BUFFER = 8 * MAX_LINE
+_BUFFER = 8 << 20
 _PIECE_ROWS = 20_000
 _REFERENCE_BYTES = 1 << 40
 
@@ -164,7 +165,7 @@ def _load_plain(
     reader = (
         f"read_csv({quote_text(path)}, columns = {{{fields}}}, auto_detect = false, "
         f"header = true, delim = ',', quote = '\"', escape = '\"', nullstr = '', "
-        f"strict_mode = true, max_line_size = {2 * MAX_LINE}, buffer_size = {_BUFFER})"
+        f"strict_mode = true, max_line_size = {2 * MAX_CELL}, buffer_size = {_BUFFER})"
     )
     guess = _guess(con, reader, places)
     tried = {
@@ -289,6 +290,7 @@ def _load_slowly(
                     f"c{i}": pa.array(frame.iloc[:, place], pa.string(), from_pandas=True)
                     for i, place in enumerate(places.values())
                 } or {"unused": pa.nulls(len(frame), pa.string())}
+                _check_cells(arrays, rows)
                 con.register("piece_of_rows", pa.table(arrays))
                 con.execute(f"INSERT INTO {side}_table SELECT * FROM piece_of_rows")  # noqa: S608  (our own names)
                 con.unregister("piece_of_rows")
@@ -299,6 +301,18 @@ def _load_slowly(
         raise Unreadable(
             "has_rows", f"The output is not UTF-8 text (after data row {rows})."
         ) from error
+
+
+def _check_cells(arrays: dict[str, pa.Array], before: int) -> None:
+    for array in arrays.values():
+        lengths = pc.binary_length(array)
+        if (pc.max(lengths).as_py() or 0) > MAX_CELL:
+            first = pc.index(pc.greater(lengths, MAX_CELL), True).as_py()
+            raise Unreadable(
+                "has_rows",
+                f"A cell in data row {before + first + 1} of the output has more than "
+                f"{MAX_CELL:,} bytes.",
+            )
 
 
 def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, wanted: Sequence[str]) -> Side:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from engine.base import duck
-from engine.scoring.output import MAX_LINE, Unreadable, open_table
+from engine.scoring.output import MAX_CELL, MAX_LINE, Unreadable, open_table
 from engine.scoring.sides import load_output
 from engine.scoring.values import define_macros
 
@@ -175,10 +175,34 @@ def test_an_endless_line_is_refused(tmp_path: Path, head: bytes, tail: bytes) ->
 
 def test_the_longest_lines_are_read(tmp_path: Path) -> None:
     path = tmp_path / "o.csv"
-    path.write_bytes(b"a,b\n" + b"1," + b"x" * (MAX_LINE - 3) + b"\n2,y\n")
+    names = ["a", "b", *(f"c{i}" for i in range(MAX_LINE // MAX_CELL - 2))]
+    long = ["x" * (MAX_CELL - 1) for _ in names[2:]]
+    rows = [names, ["1", "y" * MAX_CELL, *long], ["2", "", *long]]
+    path.write_text("".join(f"{','.join(row)}\n" for row in rows))
     found = our_cells(path)
     assert [row[0] for row in found] == ["1", "2"]
-    assert len(found[0][1] or "") == MAX_LINE - 3
+    assert found[0][1] == "y" * MAX_CELL
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("before", [0, 1, 3_000, 150_000])
+def test_a_long_cell_is_found_wherever_it_lies(tmp_path: Path, end: str, before: int) -> None:
+    path = tmp_path / "o.csv"
+    head, long = f"a,b{end}" + f"1,2345{end}" * before, "x" * MAX_CELL
+    path.write_bytes(f"{head}3,{long}{end}4,5{end}".encode())
+    assert len(our_cells(path)) == before + 2
+    path.write_bytes(f"{head}3,{long}x{end}4,5{end}".encode())
+    with pytest.raises(Unreadable) as caught:
+        our_cells(path)
+    assert f"data row {before + 1} " in caught.value.text
+
+
+def test_a_long_cell_of_many_lines_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "o.csv"
+    path.write_bytes(b'a,b\n1,2\n3,"' + b"xxxxxxx\n" * (MAX_CELL // 2) + b'"\n4,5\n')
+    with pytest.raises(Unreadable) as caught:
+        our_cells(path)
+    assert "data row 2 " in caught.value.text
 
 
 @pytest.mark.slow
