@@ -17,7 +17,7 @@ def run(home_option: str | None, address: str | None, pictures: Path | None) -> 
     """Open the window (or save pictures); returns the exit code.
 
     Raises:
-        M4Error: the home cannot be used, or the address names nothing.
+        M4Error: the home cannot be used, the address names nothing, or there is no display.
     """
     # Qt is loaded here, so that --help and --version work without its system libraries.
     try:
@@ -56,8 +56,8 @@ def _without_qt(error: ImportError) -> int:
 def cli(home: str | None, pictures: Path | None, address: str | None) -> None:
     """Review tasks, skills and agent runs.
 
-    PATH-OR-LINK opens a thing in the app: m4review://run/RUN_ID, m4review://run/RUN_ID/row/12,
-    m4review://task/NAME, a run's id, or a run's folder.
+    PATH-OR-LINK opens a thing in the app: m4review://task/NAME, m4review://run/RUN_ID,
+    m4review://run/RUN_ID/diff, m4review://run/RUN_ID/row/12, a run's id, or a run's folder.
     """
     try:
         code = run(home, address, pictures)

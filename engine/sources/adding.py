@@ -82,7 +82,15 @@ def _wanted(kind: str) -> Kind | None:
 
 
 def _find(given: Path, kind: Kind | None) -> Layout:
-    if not given.exists():
+    try:
+        there = given.exists()
+    except OSError as error:  # a folder on the way may not be entered
+        raise bad_file(
+            given,
+            f"It cannot be looked at: {error.strerror or 'unknown reason'}.",
+            todo="Check that you may read it and the folders above it.",
+        ) from error
+    if not there:
         raise bad_file(
             given,
             "There is no such file or folder.",

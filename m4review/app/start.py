@@ -14,7 +14,7 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from engine.base.errors import M4Error, StorageFull
+from engine.base.errors import M4Error, MissingPrerequisite, StorageFull
 from engine.base.paths import Home
 from engine.workbench import Workbench
 from m4review.app.application import make_application, start_log
@@ -57,8 +57,10 @@ def open_window(home: Home, address: str | None) -> int:
 
     Raises:
         UsageError: the address names nothing.
+        MissingPrerequisite: there is no display.
     """
     place = parse(address) if address else WORKLIST
+    _check_display()
     application = make_application(sys.argv[:1])
     start_log(home.logs)
     window = make_window(home)
@@ -77,6 +79,17 @@ def open_window(home: Home, address: str | None) -> int:
     window.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     return code
+
+
+def _check_display() -> None:
+    """Without any display Qt would abort the process, with words that help nobody."""
+    named = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    if sys.platform == "linux" and not any(os.environ.get(name) for name in named):
+        raise MissingPrerequisite(
+            "There is no display here to open a window on.",
+            todo="Start it in a desktop session (or with ssh -X). Without one, "
+            "m4review --screenshot DIR saves pictures of the screens, and m4bench does the rest.",
+        )
 
 
 def _tell_unforeseen(window: MainWindow) -> None:

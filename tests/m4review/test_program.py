@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def run(*arguments: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
     """Run it to its end, without a display."""
-    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "QT_QPA_PLATFORM")}
+    unset = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    environment = {k: v for k, v in os.environ.items() if k not in unset}
     return subprocess.run(
         [*PROGRAM, "--home", home, *arguments],
         capture_output=True,
@@ -49,6 +50,7 @@ def test_pictures_are_saved_without_a_display(tmp_path: Path) -> None:
         (["m4review://nowhere"], 2, "Addresses look like"),
         (["--screenshot", "/proc/nothing", "--", ""], 4, "cannot be made"),
         (["--no-such-option"], 2, "No such option"),
+        ([], 4, "There is no display"),
     ],
 )
 def test_wrong_calls_are_told(tmp_path: Path, arguments: list[str], code: int, words: str) -> None:

@@ -295,6 +295,12 @@ def test_path_missing(mini) -> None:
     assert "no such" in refused(mini).text
 
 
+def test_path_that_cannot_be_looked_at(mini) -> None:
+    # A name too long for the system stands for a folder that may not be entered: root may, always.
+    mini.root = mini.root / ("x" * 300)
+    assert "cannot be looked at" in refused(mini).text
+
+
 def test_path_is_one_csv(mini) -> None:
     mini.root = mini.root / CHART
     assert "neither a folder nor" in refused(mini).text
