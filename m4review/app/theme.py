@@ -248,6 +248,7 @@ QComboBox QAbstractItemView {
   background: $surface; border: 1px solid $line; selection-background-color: $selection;
   selection-color: $text; padding: ${p2}px;
 }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton, QToolButton { icon-size: ${p16}px; }
 QToolButton { border: 2px solid transparent; border-radius: ${p6}px; padding: ${p4}px; }
 QToolButton:hover { background: $hover; }

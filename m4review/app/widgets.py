@@ -243,7 +243,11 @@ class EmptyState(QFrame):
         self.buttons = QHBoxLayout()
         outer.addWidget(self._icon)
         outer.addWidget(self.title)
-        outer.addWidget(self.text, 0, Qt.AlignmentFlag.AlignHCenter)
+        middle = QHBoxLayout()  # an aligned item would get a height that cuts wrapped text
+        middle.addStretch(1)
+        middle.addWidget(self.text, 100)
+        middle.addStretch(1)
+        outer.addLayout(middle)
         row = QHBoxLayout()
         row.addStretch(1)
         row.addLayout(self.buttons)
