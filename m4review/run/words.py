@@ -18,6 +18,13 @@ STATES = {
 }
 """States as the user reads them."""
 
+MODES = {
+    "standard": "standard: the agent's database holds derived tables, without those that would "
+    "give the answer away",
+    "raw": "raw: the agent gets only the tables as they were recorded, nothing derived",
+}
+"""What a task's mode means."""
+
 REASONS = {
     "filesystem_canary": "The sandbox was not closed: a private path could be read inside it, so "
     "the agent was not started.",

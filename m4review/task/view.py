@@ -21,8 +21,11 @@ from m4review.app.markdown import SafeBrowser
 from m4review.app.tables import ListTable
 from m4review.app.widgets import ElidedLabel, ErrorPanel, badge, button, clear, label, page_layout
 from m4review.run.table import runs_model
+from m4review.run.words import MODES
 from m4review.task.viewmodel import TaskViewModel, Text
 
+_NO_LIMIT = 16_777_215
+"""Qt's own greatest height of a widget."""
 _SOURCES = {"mimic-iv": "MIMIC-IV", "eicu": "eICU"}
 
 
@@ -71,20 +74,19 @@ class TaskScreen(Screen):
         texts.addWidget(self.asked)
         texts.addWidget(self.rules)
         texts.setSizes([500, 500])
-        below = QWidget()
-        rows = QVBoxLayout(below)
+        self._below = QWidget()
+        rows = QVBoxLayout(self._below)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.addWidget(label("Runs", "heading"))
         rows.addWidget(self.no_runs)
         rows.addWidget(self.runs, 1)
         rows.addStretch(0)
-        halves = QSplitter(Qt.Orientation.Vertical)
-        halves.setChildrenCollapsible(False)
-        halves.addWidget(texts)
-        halves.addWidget(below)
-        halves.setStretchFactor(0, 1)
-        halves.setSizes([self.context.px(460), self.context.px(190)])
-        page.addWidget(halves, 1)
+        self._halves = QSplitter(Qt.Orientation.Vertical)
+        self._halves.setChildrenCollapsible(False)
+        self._halves.addWidget(texts)
+        self._halves.addWidget(self._below)
+        self._halves.setStretchFactor(0, 1)
+        page.addWidget(self._halves, 1)
 
     @property
     def title(self) -> str:
@@ -127,7 +129,9 @@ class TaskScreen(Screen):
         self._description.setText(task.description)
         self._description.setVisible(bool(task.description))
         clear(self._badges)
-        self._badges.addWidget(badge(task.mode, "plain"))
+        mode = badge(task.mode, "plain")
+        mode.setToolTip(MODES[task.mode])
+        self._badges.addWidget(mode)
         self._badges.addWidget(badge(task.difficulty, "plain"))
         self._badges.addWidget(badge(_SOURCES[task.source_kind], "plain"))
         self._tabs(self.asked, page.asked)
@@ -163,5 +167,13 @@ class TaskScreen(Screen):
         page = self.model.page
         runs = page.runs if page else ()
         self.runs_model.set_records(runs)
+        if bool(runs) == self.runs.isHidden():
+            self._make_room(bool(runs))
         self.runs.setVisible(bool(runs))
         self.no_runs.setVisible(not runs)
+
+    def _make_room(self, for_runs: bool) -> None:
+        """Without runs the texts get the whole height."""
+        px = self.context.px
+        self._below.setMaximumHeight(_NO_LIMIT if for_runs else px(56))
+        self._halves.setSizes([px(460), px(190)] if for_runs else [px(594), px(56)])

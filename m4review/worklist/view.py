@@ -20,12 +20,19 @@ from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
 from m4review.app.links import DATA, Place
 from m4review.app.widgets import EmptyState, ErrorPanel, button, label, page_layout
-from m4review.run.words import reward_words, state_words, strict_tone, strict_words, when
+from m4review.run.words import (
+    MODES,
+    reward_words,
+    state_words,
+    strict_tone,
+    strict_words,
+    when,
+)
 from m4review.worklist.viewmodel import WorkItem, WorklistViewModel
 
 _TITLES = (
     "Task", "Mode", "Difficulty", "Source", "Reference", "Last run", "State", "Reward",
-    "Strict pass", "What it is about",
+    "Strict pass",
 )  # fmt: skip
 _REWARD = 7
 
@@ -144,7 +151,8 @@ class WorklistScreen(Screen):
         bold.setWeight(QFont.Weight.DemiBold)
         chosen: QTreeWidgetItem | None = None
         for family, items in families.items():
-            top = QTreeWidgetItem(self.tree, [f"{family}  ({len(items)})"])
+            about = items[0].task.description
+            top = QTreeWidgetItem(self.tree, [f"{family}  ({len(items)})   {about}".rstrip()])
             top.setFirstColumnSpanned(True)
             top.setFont(0, bold)
             top.setFlags(top.flags() & ~Qt.ItemFlag.ItemIsSelectable)
@@ -170,18 +178,17 @@ class WorklistScreen(Screen):
                 state_words(run) if run else "not run yet",
                 reward_words(run.reward) if run else "–",
                 strict_words(run.strict_pass) if run else "–",
-                task.description,
             ],
         )
         row.setData(0, Qt.ItemDataRole.UserRole, task.name)
         row.setToolTip(0, task.description)
+        row.setToolTip(1, MODES[task.mode])
         row.setTextAlignment(_REWARD, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         reference = item.reference
         tone = {"ready": "good", "stale": "warn"}.get(reference.state if reference else "", "muted")
         row.setForeground(4, QColor(getattr(theme, tone)))
         if reference is not None and reference.why:
             row.setToolTip(4, reference.why)
-        row.setForeground(9, QColor(theme.muted))
         strict = strict_tone(run.strict_pass) if run else ""
         row.setForeground(8, QColor(getattr(theme, strict or "muted")))
         if run is None:
