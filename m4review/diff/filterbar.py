@@ -158,7 +158,8 @@ class FilterBar(QWidget):
                 statuses: tuple[CellStatus, ...] = CELL_KINDS[kind]
                 number = layout.cells(*statuses, column=column)
                 unit = "cell" if number == 1 else "cells"
-            chip.setText(f"{glyph}  {number:,} {words}")
+            said = f"{words} {unit}" if kind is Kind.DIFFERENT else words  # not the rows below
+            chip.setText(f"{glyph}  {number:,} {said}")
             chip.setAccessibleName(f"{number:,} {unit} {words}")
             chip.setEnabled(number > 0 or chip.isChecked())
 

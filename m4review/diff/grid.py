@@ -78,6 +78,17 @@ class _Half(QTableView):
         height = max(1, self.verticalHeader().defaultSectionSize())
         return first, first + self.viewport().height() // height + 1
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        column = self.currentIndex().column()
+        if column < 0 or self.isColumnHidden(column):
+            return
+        left, room = self.columnViewportPosition(column), self.viewport().width()
+        beyond = left + self.columnWidth(column) - room
+        if left < room and 0 < beyond <= left:  # the current cell would be cut: show it whole
+            bar = self.horizontalScrollBar()
+            bar.setValue(bar.value() + beyond)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         first, last = self.visible_rows()
         self._diff.ensure(first, last, wait=WAIT)

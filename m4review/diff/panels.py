@@ -35,6 +35,8 @@ from m4review.diff.query import Pair
 from m4review.diff.reader import ColumnStatistics, Differences
 from m4review.diff.viewmodel import Cell, RowDetail, signed_duration
 
+_MINUTE = 60.0
+"""Seconds from which on a time difference is told without parts of a second."""
 _TONES = {
     CellStatus.EQUAL: "good",
     CellStatus.NEAR: "near",
@@ -275,7 +277,9 @@ class ColumnPanel(QWidget):
         def shown(value: float | None) -> str:
             if value is None:
                 return "–"
-            return signed_duration(value) if times else f"{value:+.6g}"
+            if not times:
+                return f"{value:+.6g}"
+            return signed_duration(round(value) if abs(value) >= _MINUTE else value)
 
         rows = [
             ("rows", f"{found.n:,}"),
