@@ -72,7 +72,7 @@ def call(*words: str) -> Any:
 
     Ends the demo with the command's own exit code when it fails, after saying why.
     """
-    shown = [os.path.relpath(w) if Path(w).is_absolute() else w for w in words]
+    shown = [os.path.relpath(w) if Path(w).is_relative_to(ROOT) else w for w in words]
     console.print(f"$ m4bench {' '.join(shown)}", style="cyan", markup=False)
     command = [str(BIN / "m4bench"), "--home", str(HOME.root), "--json", "--events", "ndjson"]
     with (

@@ -19,7 +19,7 @@ from engine.runs.records import CONDITIONS, SCHEMAS, RunEvent, RunRequest
     default="script",
     show_default=True,
     metavar="NAME",
-    help="script (others: script|replay|codex|claude|gemini|pi come with later versions).",
+    help="script; replay|codex|claude|gemini|pi come with later versions.",
 )
 @click.option("--script", metavar="FILE", help="The .sql or .py file that is the agent.")
 @click.option("--model", metavar="M", help="Name of the model, for the record.")

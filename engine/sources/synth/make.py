@@ -85,7 +85,7 @@ def make(kind: Kind, stays: int, seed: int, folder: Path, job: Job) -> None:
             job.check()
             job.progress(stage, first, stays, "making stays")
             one_chunk(Streams(kind, seed, number), min(CHUNK, stays - first), writer, job)
-    job.progress(stage, stays, stays, "done")
+    job.progress(stage, stays, stays, "stays are made")
 
 
 def _mimic_chunk(streams: Streams, stays: int, writer: TableWriter, job: Job) -> None:
