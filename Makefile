@@ -32,7 +32,7 @@ lint: ## ruff, mypy (strict), import contracts, the layout of SQL
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/sqlfluff lint -q engine/concepts/sql engine/references/targets
+	$(BIN)/sqlfluff lint -q engine/concepts/sql engine/references/targets engine/references/audit
 
 check: lint test ## what CI does
 

@@ -1,4 +1,4 @@
-"""`m4bench references build|verify`."""
+"""`m4bench references build|verify|audit`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from engine.base.paths import Home
 from engine.catalogue.task import list_tasks
 from engine.cli.context import CliContext, existing, pass_context
 from engine.references import (
+    AuditCount,
+    audit_source,
     build_references,
     open_reference,
     targets_left_out,
@@ -144,6 +146,54 @@ def verify(context: CliContext, source: str, targets: Sequence[str]) -> None:
         )
     if failed:
         raise click.exceptions.Exit(JudgedFailed.exit_code)
+
+
+@command.command()
+@click.argument("source")
+@click.option("--target", "targets", metavar="KEY", multiple=True, help="Default: all that fit.")
+@pass_context
+def audit(context: CliContext, source: str, targets: Sequence[str]) -> None:
+    """Count in SOURCE the rows that the references' conventions touch.
+
+    Reasons and published definitions are in the reference notes of the tasks' families.
+    """
+    with context.job() as job:
+        counted = audit_source(context.home, source, job=job, targets=list(targets) or None)
+    context.result(
+        {
+            "source": source,
+            "audit": [
+                {
+                    "name": item.question.name,
+                    "targets": list(item.question.targets),
+                    "counts": item.question.counts,
+                    "of": item.question.of,
+                    "affected": item.affected,
+                    "total": item.total,
+                    "share": item.affected / item.total
+                    if item.affected is not None and item.total
+                    else None,
+                    "why": item.question.why,
+                    "missing": list(item.missing),
+                }
+                for item in counted
+            ],
+        },
+        text="\n\n".join(_audited(item) for item in counted),
+    )
+
+
+def _audited(item: AuditCount) -> str:
+    question = item.question
+    if item.affected is None or item.total is None:
+        found = f"not counted: the source lacks {', '.join(item.missing)}"
+    else:
+        share = f" ({item.affected / item.total:.1%})" if item.total else ""
+        found = f"{item.affected} of {item.total} {question.of}{share}"
+    return (
+        f"{question.name}  [{', '.join(question.targets)}]\n"
+        f"  {found}\n  {question.counts} {question.why}"
+    )
 
 
 def _score_itself(home: Home, source: str, key: str, job: Job) -> dict[str, Score]:

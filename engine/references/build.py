@@ -117,7 +117,7 @@ def build_references(
             job.progress("references", position, len(targets), target.name)
             if target in stale:
                 built = _build_one(home, info, target, job)
-                job.message(f"{built.key}: {built.rows} rows in {built.seconds:.2f} s")
+                job.message(f"{built.key}: {built.rows:,} rows in {built.seconds:.2f} s")
                 if built.duplicate_keys:
                     job.message(
                         f"{built.key}: {built.duplicate_keys} rows repeat a key, so nothing can "
