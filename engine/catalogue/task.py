@@ -91,6 +91,12 @@ class _GroundTruth(BaseModel):
     alias: str | None = None
 
 
+class _Skills(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    names: tuple[str, ...] = ()
+
+
 class _File(BaseModel):
     """The file as written; unknown keys of other sections are other programs' business."""
 
@@ -99,6 +105,7 @@ class _File(BaseModel):
     metadata: _Metadata
     database: _Database
     ground_truth: _GroundTruth = Field(default_factory=_GroundTruth)
+    skills: _Skills = Field(default_factory=_Skills)
     evaluation: TableEvaluation
 
 
@@ -188,6 +195,8 @@ def parse_task(text: str, folder: Path) -> Task:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise bad_file(path, f"This is not valid TOML: {error}.") from error
+    except RecursionError as error:
+        raise bad_file(path, "This is not a task: it is nested too deep.") from error
     try:
         parsed = _File.model_validate(data)
     except ValidationError as error:

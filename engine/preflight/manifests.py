@@ -136,7 +136,7 @@ def _skills(text: Text, task: Task) -> Iterator[Find]:
 
 def _provenance(text: Text, task: Task) -> Iterator[Find]:
     try:
-        data = YAML(typ="safe", pure=True).load(io.StringIO(text.text))
+        data = _loaded(text)
     except YAMLError as error:
         mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
         yield Find(mark.index if mark else 0, "This is not valid YAML.", "Mend the line.")
@@ -156,6 +156,18 @@ def _provenance(text: Text, task: Task) -> Iterator[Find]:
         yield from _entries(text, name, data.get(name), keys)
 
 
+def _loaded(text: Text) -> Any:
+    """The document.
+
+    Raises:
+        YAMLError: it is none, or holds a date that does not exist, or is nested too deep.
+    """
+    try:
+        return YAML(typ="safe", pure=True).load(io.StringIO(text.text))
+    except (ValueError, RecursionError) as error:
+        raise YAMLError(str(error)) from error
+
+
 def _entries(text: Text, name: str, value: Any, keys: tuple[str, ...]) -> Iterator[Find]:
     if value is None:
         return
@@ -170,7 +182,7 @@ def _reviews(text: Text, task: Task) -> Iterator[Find]:
     if (task.folder / "skills").is_dir():
         return  # a published folder: its reviews are those of its authors
     try:
-        data = YAML(typ="safe", pure=True).load(io.StringIO(text.text))
+        data = _loaded(text)
     except YAMLError:
         return  # said by another rule
     reviews = data.get("reviews") if isinstance(data, Mapping) else None

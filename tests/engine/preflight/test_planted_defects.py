@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from engine.catalogue.task import find_task
 from engine.preflight import TITLES, lint_text
@@ -105,6 +107,10 @@ PLANTS = (
     Plant("provenance", VENT, "provenance", "  - mimic-ventilation\n", ""),
     Plant("provenance", VENT, "provenance", "changelog:", "changes:"),
     Plant("provenance", VENT, "provenance", "reviews: []", "reviews: ["),
+    Plant("provenance", VENT, "provenance", "date: 2026-11-30\nreviews", "date: 2026-13-45\nreviews"),
+    Plant("provenance", VENT, "provenance", "reviews: []", "reviews: " + "[" * 3000),
+    Plant("task-file", VENT, "task", "[skills]\nnames =", "[skills]\nnames = 3\nmore ="),
+    Plant("task-file", VENT, "task", "[metadata]", "x = " + "[" * 3000 + "\n[metadata]"),
     Plant(
         "review-without-ledger", VENT, "provenance", "reviews: []",
         "reviews:\n  - {by: somebody, date: 2026-01-01, scope: all, notes: fine}",
@@ -135,6 +141,20 @@ def test_a_planted_defect_is_found(plant: Plant) -> None:
     assert found
     assert all(f.path == path and f.message and f.fix for f in found)
     assert all(1 <= f.line <= planted.count("\n") + 1 for f in found)
+
+
+@pytest.mark.parametrize("kind", ["task", "instruction", "operational-spec", "skill", "provenance"])
+@given(text=st.text(st.sampled_from("|-#`:[]{}()<>≤×.,;0123456789 ab\n'\"!") | st.characters()))
+@example(text="| item | unit |\n|---|---|\n| 50912 |")
+@example(text="| item |\n| 5 | 5 |")
+@example(text="1, " * 2000)
+@example(text="SELECT " * 2000)
+@settings(max_examples=60, deadline=None)
+def test_no_text_breaks_the_lint(kind: Kind, text: str) -> None:
+    task = find_task(VENT)
+    for found in lint_text(kind, text, task):
+        assert found.line <= text.count("\n") + 1
+        assert found.column >= 1
 
 
 def test_a_finding_says_line_and_column() -> None:
