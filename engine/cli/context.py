@@ -116,7 +116,8 @@ class CliContext:
             self.event("progress", stage=stage, done=done, total=total, text=text)
         elif self._last.get(stage, -25) // 25 != percent // 25:  # each stage: at quarters
             self._last[stage] = percent
-            self.err.print(f"{percent:3d} %  {text or stage}", markup=False)
+            share = " done" if done >= total > 0 else f"{percent:3d} %"
+            self.err.print(f"{share}  {text or stage}", markup=False)
 
 
 pass_context = click.make_pass_decorator(CliContext)

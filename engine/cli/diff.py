@@ -71,7 +71,10 @@ def command(
             memory_limit=memory,
             scratch=scratch,
         )
+    unread = [d.detail for d in score.diagnostics if d.name == "output_exists" and not d.passed]
+    for why in unread:  # an agent may leave nothing; a person may have mistyped the name
+        context.say(f"{why} Every row of the reference counts as missing.")
     context.result(
         {"out": str(target), "rows": rows, "only": only, "score": score.as_dict()},
-        text=f"{rows} rows written to {target} (reward {score.as_dict()['reward']:.8f}).",
+        text=f"{rows:,} rows written to {target} (reward {score.as_dict()['reward']:.8f}).",
     )

@@ -157,7 +157,7 @@ def build_tables(
             result = Built(query.name, "fresh", rows, seconds)
         else:
             result = _build_one(con, query, prints[query.name], job)
-            job.message(f"{query.name}: {result.rows} rows in {result.seconds:.2f} s")
+            job.message(f"{query.name}: {result.rows:,} rows in {result.seconds:.2f} s")
         results.append(result)
     job.progress("concepts", len(order), len(order), "concepts are built")
     return tuple(results)
