@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,13 @@ class WorkItem:
     sources: tuple[str, ...]
     """Names of the sources that it can be run on."""
     reference: ReferenceState | None
-    """State on the first of these sources; None without a source."""
+    """The best state that it has on one of these sources; None without a source."""
     last_run: RunSummary | None
     """The newest run."""
     runs: int
     """How many there are."""
+    reference_source: str = ""
+    """The source that has this reference."""
 
     @property
     def reference_words(self) -> str:
@@ -39,11 +42,15 @@ class WorkItem:
         match self.reference.state:
             case "ready":
                 rows = self.reference.rows
-                return "✓ ready" + (f", {rows:,} rows" if rows is not None else "")
+                return f"✓ ready{self._where}" + (f", {rows:,} rows" if rows is not None else "")
             case "stale":
-                return "⚠ stale"
+                return f"⚠ stale{self._where}"
             case _:
                 return "not built yet"
+
+    @property
+    def _where(self) -> str:
+        return f" in {self.reference_source}" if len(self.sources) > 1 else ""
 
     @property
     def source_words(self) -> str:
@@ -63,11 +70,25 @@ def load_items(workbench: Workbench, job: Job) -> list[WorkItem]:
         job.check()
         names = tuple(s.name for s in sources if s.kind == task.source_kind and s.state == "ready")
         of_task = [run for run in runs if run.task == task.name]
-        reference = workbench.reference_state(task, names[0]) if names else None
-        items.append(
-            WorkItem(task, names, reference, of_task[0] if of_task else None, len(of_task))
+        source, reference = best_reference(
+            {name: workbench.reference_state(task, name) for name in names}
         )
+        last = of_task[0] if of_task else None
+        items.append(WorkItem(task, names, reference, last, len(of_task), source))
     return items
+
+
+def best_reference(states: Mapping[str, ReferenceState]) -> tuple[str, ReferenceState | None]:
+    """The source with the most usable reference: ready before stale before absent.
+
+    Args:
+        states: the reference's state by source; among equals the first one counts.
+
+    Returns:
+        The source and the state; "" and None without a source.
+    """
+    order = ("ready", "stale", "absent")
+    return min(states.items(), key=lambda each: order.index(each[1].state), default=("", None))
 
 
 class WorklistViewModel(QObject):

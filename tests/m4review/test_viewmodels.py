@@ -27,7 +27,7 @@ from m4review.run.words import (
     when,
 )
 from m4review.task.viewmodel import TEXT_LIMIT, TaskViewModel, cut
-from m4review.worklist.viewmodel import WorkItem, WorklistViewModel
+from m4review.worklist.viewmodel import WorkItem, WorklistViewModel, best_reference
 
 
 @pytest.fixture
@@ -103,6 +103,22 @@ def test_worklist_says_what_a_task_needs(workbench: Workbench) -> None:
     assert item.source_words.startswith("none (")
     ready = ReferenceState("ready", 12_345, None, "")
     assert WorkItem(task, ("a",), ready, None, 0).reference_words == "✓ ready, 12,345 rows"
+
+
+def test_of_several_sources_the_best_reference_is_told() -> None:
+    absent = ReferenceState("absent", None, None, "It has not been built.")
+    stale = ReferenceState("stale", 7, None, "The source has changed since.")
+    ready = ReferenceState("ready", 293, None, "")
+    assert best_reference({"a": absent, "b": ready, "c": stale}) == ("b", ready)
+    assert best_reference({"a": absent, "c": stale}) == ("c", stale)
+    assert best_reference({"a": absent, "b": absent}) == ("a", absent)
+    assert best_reference({}) == ("", None)
+
+
+def test_the_worklist_says_which_source_has_the_reference(workbench: Workbench) -> None:
+    ready = ReferenceState("ready", 293, None, "")
+    item = WorkItem(workbench.tasks()[0], ("a", "b"), ready, None, 0, "b")
+    assert item.reference_words == "✓ ready in b, 293 rows"
 
 
 def test_task_page_reads_every_text(workbench: Workbench, runner: JobRunner, qtbot: QtBot) -> None:
