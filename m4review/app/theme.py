@@ -256,11 +256,12 @@ QToolButton:focus { border-color: $accent; }
 QToolButton::menu-indicator { image: none; }
 QAbstractItemView {
   background: $surface; color: $text; border: 1px solid $line; border-radius: ${p6}px;
+  padding: 1px;
   selection-background-color: $selection; selection-color: $text; gridline-color: $line;
 }
-QAbstractItemView:focus { border: 2px solid $accent; }
+QAbstractItemView:focus { border: 2px solid $accent; padding: 0; }
 #diffGrid { background: $surface; border: 1px solid $line; border-radius: ${p6}px; }
-#diffHalf { border: 0; border-radius: 0; }
+#diffHalf { border: 0; border-radius: 0; padding: 0; }
 #diffHalf:focus { border: 0; }
 QAbstractScrollArea::corner { background: transparent; border: 0; }
 QTableView::item, QTreeView::item, QListView::item { padding: ${p3}px ${p6}px; }
