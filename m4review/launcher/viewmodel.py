@@ -64,6 +64,16 @@ class Facts:
     references: dict[str, ReferenceState]
     """By source."""
 
+    @property
+    def proposed_source(self) -> str:
+        """The first source with a reference that holds, or the first one; "" without any."""
+        holds = (
+            name
+            for name in self.sources
+            if name in self.references and self.references[name].state == "ready"
+        )
+        return next(holds, self.sources[0] if self.sources else "")
+
 
 @dataclass
 class Choice:
@@ -175,7 +185,7 @@ class LauncherViewModel(QObject):
                 return
             self.facts = facts
             if self.choice.source not in facts.sources:
-                self.choice.source = facts.sources[0] if facts.sources else ""
+                self.choice.source = facts.proposed_source
             self.facts_changed.emit()
             self.checks_changed.emit()
 
@@ -302,7 +312,9 @@ class LauncherViewModel(QObject):
         best = working[0]
         if best.publishable:
             return Check("Sandbox", "good", best.name)
-        return Check("Sandbox", "good", f"{best.name} (figures not for publication)")
+        return Check(
+            "Sandbox", "good", f"{best.name} (fine for trying out, not for published figures)"
+        )
 
     @property
     def ready(self) -> bool:

@@ -184,6 +184,15 @@ def test_preflight_names_what_is_missing(
     assert model.ready
 
 
+def test_a_source_whose_reference_stands_is_proposed(workbench: Workbench) -> None:
+    task = workbench.tasks()[0]
+    absent = ReferenceState("absent", None, None, "It has not been built.")
+    ready = ReferenceState("ready", 10, None, "")
+    assert Facts(task, ("a", "b"), {"a": absent, "b": ready}).proposed_source == "b"
+    assert Facts(task, ("a", "b"), {"a": absent, "b": absent}).proposed_source == "a"
+    assert Facts(task, (), {}).proposed_source == ""
+
+
 def test_without_a_sandbox_nothing_can_be_started(
     workbench: Workbench, runner: JobRunner, tmp_path: Path
 ) -> None:
