@@ -50,6 +50,7 @@ class SyntheticDialog(QDialog):
         self.stays = spin_box(context, _LEAST_STAYS, _MOST_STAYS, "ICU stays")
         self.stays.setValue(_STAYS)
         self.seed = spin_box(context, 0, 999_999, "Seed")
+        self.seed.setValue(1)
         self.seed.setToolTip("The same seed gives the same data again")
         hint = label(
             "Invented patients, shaped like the real database. Nothing in it comes from a person.",

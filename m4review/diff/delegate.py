@@ -180,7 +180,7 @@ class CellDelegate(QStyledItemDelegate):
         self._line = QPen(QColor(theme.line))
         self._strong_line = QPen(QColor(theme.muted))
         selection = QColor(theme.accent)
-        selection.setAlphaF(0.30)
+        selection.setAlphaF(0.20)  # more, and coloured text on it falls below 4.5 to 1
         self._selection = QBrush(selection)
         self._accent = QBrush(QColor(theme.accent))
         hatch = QColor(theme.muted)
