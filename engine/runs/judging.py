@@ -9,6 +9,7 @@ from pathlib import Path
 from engine.base.errors import HarnessFault
 from engine.catalogue.task import Task
 from engine.runs import lint
+from engine.runs.folder import WORK
 from engine.runs.judge import Judge
 from engine.runs.live import LiveRun
 from engine.runs.states import Reason, State
@@ -30,6 +31,7 @@ def judge_collected(run: LiveRun, task: Task, reference: Path, judge: Judge) -> 
         database_sha256=facts["agent_db"]["sha256"],
         reference=reference,
         reference_csv_sha256=str(facts["reference"].get("csv_sha256", "")),
+        shown=(str(run.place / WORK), *facts.get("_shown", ())),
     )
     found = lint.lint(run.place, given, job=run.job)
     run.note({"contamination_lint": asdict(found)})

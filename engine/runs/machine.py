@@ -152,6 +152,7 @@ class RunMachine:
             "reference": dict(assignment.reference_facts),
             "agent_db": asdict(assignment.agent_db),
             "_private": [str(path) for path in (*assignment.private, *assignment.answers)],
+            "_shown": [str(path) for path in (self._home.sandbox, *assignment.mounts)],
         }
         while True:
             run_id = folder.run_id(

@@ -72,6 +72,16 @@ def test_innocent_words_raise_no_alarm(place: Path):
     assert finds(place) == []
 
 
+def test_what_the_sandbox_itself_shows_is_no_find(place: Path):
+    home = "/home/ann/.local/share/m4review"
+    shown = f"{home}/runs/mimic-x_no-skill_script_a_t1_20260101_000000/work"
+    (place / "stdout.log").write_text(f"601 600 254:0 {shown} /job rw - ext4\n")
+    assert finds(place, private=(home,), shown=(shown,)) == []
+    assert {rule for rule, _, _ in finds(place, private=(home,))} == {"private_path", "other_run"}
+    (place / "stdout.log").write_text(f"{shown}\n{home}/runs\n")
+    assert finds(place, private=(home,), shown=(shown,)) == [("private_path", "stdout.log", 2)]
+
+
 def test_output_streams_are_looked_through(place: Path):
     (place / "stdout.log").write_text("a\nb /srv/tasks\n")
     (place / "stderr.log").write_text("/srv/tasks\n")

@@ -46,6 +46,14 @@ def outcome(bench: Bench, run_id: str):
     return run.summary.state, run.summary.failure_reason, run.summary.reward
 
 
+def test_an_agent_that_looks_at_its_mounts_is_not_contaminated(bench: Bench):
+    """The list of mounts names the work folder on the host; nothing else of it is secret."""
+    look = "print(open('/proc/self/mountinfo').read())\n" + WRITE
+    run_id = bench.run(bench.assign(bench.script(look, ".py")))
+    assert outcome(bench, run_id) == ("done", None, 1.0)
+    assert run_id in (bench.home.runs / run_id / "stdout.log").read_text()
+
+
 def test_a_right_sql_script_scores_one(bench: Bench):
     events = []
     run_id = bench.run(bench.assign(bench.script(RIGHT, ".sql")), on_event=events.append)
