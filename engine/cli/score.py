@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -45,6 +46,8 @@ def command(
             memory_limit=memory,
             scratch=scratch_of(context, source),
         )
+    if not os.path.lexists(output):
+        context.say("There is no file of this name: scored as a run without an output.")
     context.result(score.as_dict(), text=report(found, score))
 
 
