@@ -96,21 +96,26 @@ def _split(line: str) -> Iterator[tuple[int, str]]:
 def bounds(text: Text) -> Iterator[Claim]:
     """``< 40``, ``at least 60``, ``0 < v``."""
     for offset, line in rule_lines(text):
-        for match in _BOUND.finditer(line):
-            if not _is_duration(line, match.end()):
-                yield Claim(
-                    offset + match.start(2),
-                    match.group(),
-                    float(match.group(2)),
-                    _OPERATORS[match.group(1)],
-                )
-        for match in _TURNED_BOUND.finditer(line):
+        yield from bounds_in(line, offset)
+
+
+def bounds_in(line: str, offset: int) -> Iterator[Claim]:
+    """The bounds of one line that begins at `offset`."""
+    for match in _BOUND.finditer(line):
+        if not _is_duration(line, match.end()):
             yield Claim(
-                offset + match.start(1),
-                match.group().strip(),
-                float(match.group(1)),
-                _TURNED[match.group(2)],
+                offset + match.start(2),
+                match.group(),
+                float(match.group(2)),
+                _OPERATORS[match.group(1)],
             )
+    for match in _TURNED_BOUND.finditer(line):
+        yield Claim(
+            offset + match.start(1),
+            match.group().strip(),
+            float(match.group(1)),
+            _TURNED[match.group(2)],
+        )
 
 
 def factors(text: Text) -> Iterator[Claim]:
@@ -173,6 +178,25 @@ def items(text: Text) -> Iterator[Claim]:
         if not _NEGATION.search(sentence):
             for match in _ITEM.finditer(sentence):
                 yield Claim(start + match.start(), match.group(), float(match.group()))
+
+
+def item_rows(text: Text) -> Iterator[tuple[int, int, str]]:
+    """Rows of tables with a column "item": the item, and offset and text of the cells after it.
+
+    A row that names two items gives none.
+    """
+    offset, column = 0, 0
+    for line in text.prose.splitlines(keepends=True):
+        cells = line.split("|")
+        if not line.startswith("|"):
+            column = 0
+        elif not column:
+            named = [i for i, cell in enumerate(cells) if cell.strip() == "item"]
+            column = named[0] if len(named) == 1 else len(cells)
+        elif column + 2 < len(cells) and cells[column].strip().isdigit():
+            begin = sum(len(cell) + 1 for cell in cells[: column + 2])  # after the label
+            yield int(cells[column]), offset + begin, line[begin:]
+        offset += len(line)
 
 
 def named_items(text: Text) -> frozenset[int]:

@@ -69,6 +69,19 @@ def _bounds(text: Text, facts: ReferenceFacts) -> Iterator[Find]:
 
 
 @_with_facts
+def _ranges(text: Text, facts: ReferenceFacts) -> Iterator[Find]:
+    for item, offset, cells in claims.item_rows(text):
+        known = facts.item_bounds.get(item, frozenset())
+        for claim in claims.bounds_in(cells, offset) if known else ():
+            if claim.value not in known:
+                told = ", ".join(f"{number:g}" for number in sorted(known))
+                yield Find(
+                    claim.offset,
+                    f"“{claim.shown}”: the reference compares item {item} with {told}.",
+                )
+
+
+@_with_facts
 def _bands(text: Text, facts: ReferenceFacts) -> Iterator[Find]:
     for claim in claims.bands(text):
         known = {result for number, result in facts.bands if _ends(claim, number)}
@@ -191,6 +204,14 @@ RULES = (
         "Compare with the reference's SQL.",
         _RULES_TEXTS,
         _bounds,
+        "warning",
+    ),
+    Rule(
+        "range-differs",
+        "An item's range is the one that the reference keeps.",
+        "Compare with the reference's SQL and mend the range.",
+        frozenset({"skill"}),
+        _ranges,
         "warning",
     ),
     Rule(

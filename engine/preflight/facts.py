@@ -32,7 +32,7 @@ SECONDS = {
 LARGE = 60
 """A number of at least this may be a length of time in minutes or seconds."""
 _NAMED = re.compile(r"(\d+)_?(h|hr|hour|day|month)s?\b|past_(\d+)(day|hr)")
-_TIMED = re.compile(r"hours|hr|_tm|minutes|seconds|offset|preiculos")
+_TIMED = re.compile(r"hours|\dhr\b|\bhr\b|_tm_|minutes|seconds|offset|preiculos")
 _SWAPPED = {exp.LT: exp.GT, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.GTE: exp.LTE}
 
 
@@ -56,6 +56,8 @@ class ReferenceFacts:
     """Lengths of time in seconds."""
     bounds: Mapping[float, frozenset[str]]
     """Number to how it bounds: ``low`` (< or ≥), ``high`` (≤ or >)."""
+    item_bounds: Mapping[int, frozenset[float]]
+    """Item id to the numbers that its values are compared with, where there are any."""
     bands: frozenset[tuple[float, float]]
     """Number of a condition, and the number that is given where it holds."""
 
@@ -83,6 +85,7 @@ def reference_facts(key: str) -> ReferenceFacts:
         numbers=frozenset(n for tree in trees for n in _numbers(tree)),
         durations=frozenset(s for tree in trees for s in _durations(tree, key)),
         bounds={number: frozenset(sides) for number, sides in bounds.items()},
+        item_bounds=_item_bounds(trees),
         bands=frozenset(pair for tree in trees for pair in _bands(tree)),
     )
 
@@ -127,18 +130,17 @@ def _durations(tree: exp.Query, key: str) -> Iterator[float]:
         unit = (match[2] or match[4])[0]
         yield float(match[1] or match[3]) * SECONDS[{"h": "hour", "d": "day", "m": "month"}[unit]]
     for literal in tree.find_all(exp.Literal):
-        number = None if literal.is_string else float(literal.this)
-        if number is None:
+        if literal.is_string or isinstance(literal.parent, exp.DataTypeParam):
             continue
-        if number >= LARGE or number % 1:
+        number = float(literal.this)
+        owner = literal.find_ancestor(exp.Predicate, exp.WindowSpec, exp.Div, exp.Alias)
+        timed = _TIMED.search("" if owner is None else owner.alias or owner.sql())
+        if isinstance(owner, exp.WindowSpec | exp.Div) or (timed and number >= LARGE):
             yield from (number, number * 60, number / 1_000_000)
-            yield from (number * 3600, number * 86400) if number % 1 else ()
-        else:
-            owner = literal.find_ancestor(exp.Predicate, exp.Alias)
-            told = "" if owner is None else owner.alias or owner.sql()
-            if _TIMED.search(told):
-                yield number * 3600
-                yield number * 60
+        elif timed:
+            yield from (number * 60, number * 3600)
+        if number % 1:
+            yield from (number * 60, number * 3600, number * 86400)
 
 
 def _items(tree: exp.Expr) -> Iterator[int]:
@@ -150,7 +152,28 @@ def _items(tree: exp.Expr) -> Iterator[int]:
                     yield int(literal.this)
 
 
+def _item_bounds(trees: list[exp.Query]) -> dict[int, frozenset[float]]:
+    """From the branch, the filter or the condition that names the item."""
+    found: dict[int, set[float]] = {}
+    for predicate in (p for tree in trees for p in tree.find_all(exp.EQ, exp.In)):
+        around = predicate.find_ancestor(exp.If, exp.Filter, exp.Where)
+        if around is not None:
+            numbers = {number for number, _ in _compared(around)}
+            for item in _items(predicate):
+                found.setdefault(item, set()).update(numbers)
+    return {item: frozenset(numbers) for item, numbers in found.items() if numbers}
+
+
 def _bounds(tree: exp.Query) -> Iterator[tuple[float, str]]:
+    yield from _compared(tree)
+    for equal in tree.find_all(exp.EQ, exp.NEQ, exp.In):
+        for literal in equal.find_all(exp.Literal):
+            if not literal.is_string:
+                yield from ((float(literal.this), side) for side in ("low", "high"))
+
+
+def _compared(tree: exp.Expr) -> Iterator[tuple[float, str]]:
+    """Numbers that something is compared with by size, and how."""
     for node in tree.find_all(exp.LT, exp.GT, exp.LTE, exp.GTE):
         kind = type(node)
         for where, seen in ((node.expression, kind), (node.this, _SWAPPED[kind])):
@@ -163,10 +186,6 @@ def _bounds(tree: exp.Query) -> Iterator[tuple[float, str]]:
         for side in ("low", "high"):
             if (number := _number(between.args.get(side))) is not None:
                 yield number, side
-    for equal in tree.find_all(exp.EQ, exp.NEQ, exp.In):
-        for literal in equal.find_all(exp.Literal):
-            if not literal.is_string:
-                yield from ((float(literal.this), side) for side in ("low", "high"))
 
 
 def _bands(tree: exp.Query) -> Iterator[tuple[float, float]]:

@@ -15,6 +15,7 @@ from engine.catalogue.task import Task, find_task, list_tasks, load_task
 from engine.concepts import concept_graph
 from engine.concepts.query import DERIVED
 from engine.controls import GeneratedSkill, decoy_name, decoy_skill, every_skill, raw_sql
+from engine.controls.decoys import _decoys
 from engine.controls.rawsql import _renamed, raw_sql_skill
 from engine.references import build_references
 from engine.runs import folder
@@ -104,6 +105,10 @@ def test_every_task_has_a_decoy_of_another_family(task: Task) -> None:
     (given,) = folder.skills_for(task, "with-skill-decoy")
     assert given == decoy
     assert decoy_name(task) in {skill.name for skill in list_skills()}
+
+
+def test_the_map_is_of_the_tasks_that_there_are() -> None:
+    assert set(_decoys()) == {task.name for task in TASKS}
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)

@@ -78,6 +78,8 @@ PLANTS = (
     Plant("number-differs", SAPS, SKILL, "highest ≥ 39.0: 3", "highest ≥ 39.5: 3"),
     Plant("number-differs", MELD, SKILL, "0.957 × ln 4", "0.975 × ln 4"),
     Plant("number-differs", MELD, SPEC, "0.378", "0.387"),
+    Plant("range-differs", SAPS, SKILL, "| systolic pressure, mmHg | 0 < v < 400 |", "| systolic pressure, mmHg | 0 < v < 300 |"),
+    Plant("range-differs", MELD, SKILL, "mg/dL | 0 < v ≤ 150 |", "mg/dL | 0 < v ≤ 200 |"),
     Plant("points-differ", SAPS, SKILL, "< 60: 7;", "< 60: 8;"),
     Plant("points-differ", SAPS, SPEC, "lowest < 40: 11", "lowest < 40: 10"),
     Plant("points-differ", OASIS, SKILL, "< 24: 0", "< 24: 4"),
