@@ -22,8 +22,8 @@ from engine.cli.context import CliContext
 COMMANDS: dict[str, tuple[str, str]] = {
     "source": ("source", "Register, make, list and remove sources of data."),
     "concepts": ("concepts", "Build the derived tables of a source."),
-    "references": ("references", "Build and verify the reference tables."),
-    "tasks": ("tasks", "The catalogue of tasks."),
+    "references": ("references", "Build, verify and audit the reference tables."),
+    "tasks": ("tasks", "The catalogue of tasks, and the lint of their texts."),
     "workspace": ("workspace", "The database that an agent would get."),
     "score": ("score", "Score one output against its reference."),
     "diff": ("diff", "The aligned rows of an output and its reference."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,9 @@ from engine.base.files import write_json
 from engine.catalogue.skill import load_skill
 from engine.catalogue.task import Task, find_task, list_tasks
 from engine.cli.context import CliContext, existing, pass_context
-from engine.preflight import Finding, lint_folder, sarif
+
+if TYPE_CHECKING:
+    from engine.preflight import Finding
 
 
 @click.group()
@@ -85,6 +88,8 @@ def lint(ctx: click.Context, context: CliContext, *, tasks: Sequence[str], to: s
 
     Leaves with 1 when there are findings.
     """
+    from engine.preflight import lint_folder, sarif  # noqa: PLC0415 - reads all the SQL, only here
+
     folders = [_folder(name) for name in tasks] if tasks else _all_folders()
     by_folder = {folder: lint_folder(folder) for folder in folders}
     # Tasks of a family share files.
