@@ -22,7 +22,7 @@ from engine.concepts.tables import (
     must_be_there,
     source_columns,
 )
-from engine.sources import SourceInfo, find_source, open_source, writing_source
+from engine.sources import SourceInfo, find_source, known_source, open_source, writing_source
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def build_concepts(
         BadInput: a concept of `only` needs a table that the source lacks.
         Cancelled, Busy, StorageFull, HarnessFault.
     """
-    info = find_source(home, source)
+    info = known_source(home, source, job=job)
     if info.kind != "mimic-iv":
         raise UsageError(
             "Derived tables are made from MIMIC-IV; this source is another kind.",
@@ -80,7 +80,9 @@ def build_concepts(
         set_limits(con, threads=threads, memory_limit=memory_limit)
         if only is not None:
             must_be_there(graph, order, source_columns(con))
-        return build_tables(con, graph, order, digest=info.digest, job=job)
+        return build_tables(
+            con, graph, order, digest=info.digest, job=job, at_once=side_by_side(con)
+        )
 
 
 def _if_all_fresh(info: SourceInfo, order: Sequence[Query]) -> tuple[Built, ...] | None:
@@ -116,6 +118,27 @@ def set_limits(
             "This limit of memory or threads is not understood.",
             todo="Write the memory like 4GB or 512MB, and at least one thread.",
         ) from error
+
+
+def side_by_side(con: duckdb.DuckDBPyConnection) -> int:
+    """How many concepts are built at once: by processors, and as far as memory allows.
+
+    At least 1 GB each, so that none has to spill for the sake of the others; never more than four,
+    since DuckDB spreads each over all processors anyway.
+    """
+    row = con.execute(
+        "SELECT current_setting('threads'), current_setting('memory_limit')"
+    ).fetchone()
+    threads, limit = row if row is not None else (1, "0 bytes")
+    return max(1, min(int(threads), int(_gigabytes(str(limit))), 4))
+
+
+def _gigabytes(size: str) -> float:
+    """DuckDB's own words for a size ("2.7 GiB") in units of 10⁹ bytes."""
+    number, unit = size.split()
+    power = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB").index(unit)
+    # It rounds to a tenth: 3 GB are told as 2.7 GiB.
+    return (float(number) + 0.1) * 1024.0**power / 1e9
 
 
 def export_concepts(home: Home, source: str, out: Path, *, job: Job) -> tuple[Exported, ...]:

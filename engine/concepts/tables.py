@@ -1,4 +1,4 @@
-"""Building derived tables on an open connection: what is fresh, what is missing, one at a time.
+"""Building derived tables on an open connection: what is fresh, what is missing, the rest.
 
 Each table is written in one transaction together with its record in `m4_meta.concepts`, so a
 stop at any moment leaves whole tables that the next build finds fresh.
@@ -21,6 +21,7 @@ from engine.base.jobs import Job
 from engine.concepts.graph import Graph
 from engine.concepts.honesty import must_be_honest
 from engine.concepts.query import DERIVED, Query
+from engine.concepts.side_by_side import in_order
 
 META = "m4_meta"
 """Schema of the program's own records; never copied into a workspace."""
@@ -126,10 +127,12 @@ def build_tables(
     *,
     digest: str,
     job: Job,
+    at_once: int = 1,
 ) -> tuple[Built, ...]:
     """Build `order` (which must be complete and in order) where it is not fresh.
 
-    Concepts whose source tables are missing are left out and say so.
+    Concepts whose source tables are missing are left out and say so. Up to `at_once` are built
+    side by side; what comes out is the same, in the same order.
 
     Raises:
         Cancelled: finished concepts stay.
@@ -145,22 +148,27 @@ def build_tables(
         present = source_columns(con)
         fresh = fresh_concepts(con, graph, digest)
     prints = fingerprints(graph, digest, [query.name for query in order])
-    results: list[Built] = []
-    for position, query in enumerate(order):
-        job.check()
-        job.progress("concepts", position, len(order), query.name)
+    results: dict[str, Built] = {}
+    for query in order:
         if missing := missing_for(graph, query, present):
-            result = Built(query.name, "left out", None, 0.0, missing)
+            results[query.name] = Built(query.name, "left out", None, 0.0, missing)
             job.message(f"{query.name}: left out, the source lacks {', '.join(missing)}")
         elif query.name in fresh:
-            rows, seconds = fresh[query.name]
-            result = Built(query.name, "fresh", rows, seconds)
-        else:
-            result = _build_one(con, query, prints[query.name], job)
-            job.message(f"{query.name}: {result.rows:,} rows in {result.seconds:.2f} s")
-        results.append(result)
+            results[query.name] = Built(query.name, "fresh", *fresh[query.name])
+
+    def started(query: Query) -> None:
+        job.check()
+        job.progress("concepts", len(results), len(order), query.name)
+
+    def work(own: duckdb.DuckDBPyConnection, query: Query) -> Built:
+        return _build_one(own, query, prints[query.name], job)
+
+    todo = [query for query in order if query.name not in results]
+    for query, result in in_order(con, todo, work, at_once=at_once, started=started):
+        results[query.name] = result
+        job.message(f"{query.name}: {result.rows} rows in {result.seconds:.2f} s")
     job.progress("concepts", len(order), len(order), "concepts are built")
-    return tuple(results)
+    return tuple(results[query.name] for query in order)
 
 
 def _build_one(con: duckdb.DuckDBPyConnection, query: Query, fingerprint: str, job: Job) -> Built:
