@@ -32,7 +32,7 @@ from engine.references.manifest import (
 )
 from engine.references.state import reference_state
 from engine.references.targets import find_target, kind_of, list_targets, sql_sha256
-from engine.sources import SourceInfo, find_source, open_source
+from engine.sources import SourceInfo, find_source, known_source, open_source
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def build_references(
             what needs them.
         Cancelled, Busy, StorageFull, HarnessFault.
     """
-    info = find_source(home, source)
+    info = known_source(home, source, job=job)
     targets = _targets(info, keys)
     if keys is None:
         lacking = _missing(info, targets)

@@ -23,7 +23,7 @@ from engine.references.manifest import (
     read_manifest,
 )
 from engine.references.targets import find_target, kind_of, list_targets, sql_sha256
-from engine.sources import find_source
+from engine.sources import find_source, known_source
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def open_reference(home: Home, source: str, key: str) -> Path:
 def verify_references(
     home: Home, source: str, keys: Sequence[str] | None = None, *, job: Job
 ) -> tuple[Verified, ...]:
-    """Recompute what the manifests say from the Parquet files themselves.
+    """Recompute what the manifests say from the Parquet files and the source's tables themselves.
 
     Args:
         home: where everything is kept.
@@ -124,7 +124,7 @@ def verify_references(
         keys: the targets; every one of the source's kind that has been built when None.
         job: progress by target.
     """
-    info = find_source(home, source)
+    info = known_source(home, source, job=job, thorough=True)
     if keys is None:
         keys = [
             key

@@ -4,6 +4,7 @@ from engine.sources.adding import add_source
 from engine.sources.info import MissingTable, SourceInfo, TableInfo
 from engine.sources.registry import (
     find_source,
+    known_source,
     list_sources,
     open_source,
     remove_source,
@@ -23,6 +24,7 @@ __all__ = [
     "add_source",
     "facts",
     "find_source",
+    "known_source",
     "list_sources",
     "open_source",
     "remove_source",

@@ -19,6 +19,7 @@ from engine.sources.layout import Layout, find_in_duckdb, find_in_folder, is_duc
 from engine.sources.reading import ATTACHED
 from engine.sources.registry import check_name, forget, locked, open_database, taken
 from engine.sources.schema import KINDS, Kind
+from engine.sources.seal import seal
 from engine.sources.state import SourceRows, source_rows
 
 _SHOWN = 10
@@ -203,6 +204,7 @@ class _Adding:
             raise in_words(error, "looking at the imported tables") from error
         finally:
             con.close()
+        seal(path)
         stay_table = self.layout.facts.tables[self.layout.facts.stays].full_name
         stays = next((table.rows for table in tables if table.name == stay_table), None)
         rows.finish(self.name, access, stays, digest_of(tables), tables)

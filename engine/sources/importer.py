@@ -213,9 +213,8 @@ class _TableImport:
             problem = self._reader.explain(self._con, None)
             if problem is not None:
                 raise problem
-        columns = ",".join(f"{c.name} {c.type}" for c in self._reader.columns)
-        text = f"{self._name}({columns}) {rows} {content or 0}"
-        return Imported(self._name, int(rows), hashlib.sha256(text.encode()).hexdigest())
+        columns = [(c.name, c.type) for c in self._reader.columns]
+        return _imported(self._name, columns, int(rows), content)
 
     def _execute(self, sql: str, share: float | None) -> list[tuple[Any, ...]]:
         """Run a query while telling its progress as `share` of the table."""
@@ -271,6 +270,40 @@ def watched(
                 con.interrupt()
             raise
         return future.result()
+
+
+def _imported(
+    name: str, columns: Sequence[tuple[str, str]], rows: int, content: int | None
+) -> Imported:
+    listed = ",".join(f"{column} {type_name}" for column, type_name in columns)
+    text = f"{name}({listed}) {rows} {content or 0}"
+    return Imported(name, rows, hashlib.sha256(text.encode()).hexdigest())
+
+
+def measure_tables(
+    con: duckdb.DuckDBPyConnection, schemas: Sequence[str], job: Job
+) -> list[Imported]:
+    """Count and digest the tables of `schemas` as they stand, like those just imported.
+
+    Raises:
+        Cancelled: the user stopped it.
+    """
+    listed = con.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE list_contains(?, schema_name) "
+        "ORDER BY ALL",
+        [list(schemas)],
+    ).fetchall()
+    measured = []
+    for position, (schema, table) in enumerate(listed):
+        job.progress("digest", position, len(listed), f"looking at {table}")
+        place = f"{quote(schema)}.{quote(table)}"
+        described = con.execute(f"DESCRIBE {place}").fetchall()
+        sql = f"SELECT count(*), sum(hash(t)) FROM {place} AS t"  # noqa: S608 - quoted
+        [(rows, content)] = watched(con, sql, job, job.check)
+        columns = [(str(row[0]), str(row[1])) for row in described]
+        measured.append(_imported(f"{schema}.{table}", columns, int(rows), content))
+    job.progress("digest", len(listed), len(listed), "the source's tables are looked at")
+    return measured
 
 
 def digest_of(tables: Sequence[Imported]) -> str:

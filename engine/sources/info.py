@@ -59,4 +59,7 @@ class SourceInfo:
     """ISO 8601, UTC."""
     digest: str
     """64 hex digits over the base tables' names, columns, types, row counts and contents,
-    whatever the order of rows; empty while importing."""
+    whatever the order of rows; empty while importing, and while it is `touched`."""
+    touched: bool = False
+    """Its file was changed by another program, and has not been looked at again since: nothing
+    that was built from it holds. Building a reference or a derived table looks at it."""

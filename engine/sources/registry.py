@@ -17,11 +17,15 @@ from pathlib import Path
 import duckdb
 from filelock import FileLock, Timeout
 
-from engine.base.duck import MEMORY_LIMIT, connect
+from engine.base.duck import MEMORY_LIMIT, connect, in_words, interruptible
 from engine.base.errors import BadInput, Busy, UsageError
 from engine.base.files import os_error
+from engine.base.jobs import Job
 from engine.base.paths import Home
+from engine.sources.importer import digest_of, measure_tables
 from engine.sources.info import SourceInfo
+from engine.sources.schema import facts
+from engine.sources.seal import seal, writing
 from engine.sources.state import source_rows
 
 _NAME = re.compile(r"[a-z0-9-]{1,40}")
@@ -201,7 +205,40 @@ def writing_source(
     _check_ready(info)
     with locked(home, name, "it was to be written"):
         con = open_database(info.path, read_only=False, memory_limit=memory_limit)
+        with writing(info.path):
+            try:
+                yield con
+            finally:
+                con.close()
+
+
+def known_source(home: Home, name: str, *, job: Job, thorough: bool = False) -> SourceInfo:
+    """The source of that name with a digest of what is in its database now.
+
+    Where the file is as we left it, what is noted holds; where another program changed it (or
+    `thorough` asks for it), its tables are counted and digested anew.
+
+    Raises:
+        UsageError: there is no such source.
+        Busy: another program is writing it.
+        Cancelled: the user stopped it.
+    """
+    info = find_source(home, name)
+    if info.state != "ready" or not info.path.exists() or not (info.touched or thorough):
+        return info
+    if info.touched:
+        job.message(f"The database of {name} was changed by another program: looking at it again.")
+    with locked(home, name, "it was to be looked at"):
+        con = open_database(info.path, read_only=True)
         try:
-            yield con
+            schemas = sorted({table.schema for table in facts(info.kind).tables.values()})
+            with interruptible(con, job):
+                tables = measure_tables(con, schemas, job)
+        except duckdb.Error as error:
+            raise in_words(error, "looking at the source's tables") from error
         finally:
             con.close()
+        with source_rows(home) as rows:
+            rows.looked_at(name, tables, digest_of(tables))
+        seal(info.path)
+    return find_source(home, name)

@@ -13,6 +13,7 @@ from engine.base.store import Step, in_words, open_store
 from engine.sources.importer import Imported
 from engine.sources.info import Access, MissingTable, SourceInfo, TableInfo
 from engine.sources.schema import Kind, facts
+from engine.sources.seal import is_sealed
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -101,6 +102,14 @@ class SourceRows:
                 [access, stays, digest, name],
             )
 
+    def looked_at(self, name: str, tables: Sequence[Imported], digest: str) -> None:
+        """What is in the database now, after somebody else changed it."""
+        with self._transaction():
+            self._con.execute("DELETE FROM source_tables WHERE source = ?", [name])
+            for table in tables:
+                self.add_table(name, table)
+            self._con.execute("UPDATE sources SET digest = ? WHERE name = ?", [digest, name])
+
     def delete(self, name: str) -> None:
         """Forget it."""
         self._con.execute("DELETE FROM sources WHERE name = ?", [name])
@@ -115,6 +124,7 @@ class SourceRows:
             )
         )
         there = {table.name for table in tables}
+        touched = row["state"] == "ready" and path.exists() and not is_sealed(path)
         files = (path, path.with_name(path.name + ".wal"))
         return SourceInfo(
             name=name,
@@ -131,7 +141,9 @@ class SourceRows:
             stays=row["stays"],
             size_bytes=sum(file.stat().st_size for file in files if file.exists()),
             added_at=row["added_at"],
-            digest=row["digest"],
+            # Nothing that was made from what it was holds for what it may be now.
+            digest="" if touched else row["digest"],
+            touched=touched,
         )
 
 

@@ -23,7 +23,7 @@ from engine.catalogue.task import Task
 from engine.concepts import build_concepts, concept_graph
 from engine.concepts.query import DERIVED
 from engine.concepts.tables import fingerprints, fresh_concepts
-from engine.sources import SourceInfo, find_source, open_source
+from engine.sources import SourceInfo, known_source, open_source
 from engine.workspaces.contents import absent_names, must_fit, needs_derived, tables_of
 from engine.workspaces.proof import hash_and_search, tables_in
 
@@ -84,7 +84,7 @@ def build_workspace(
         HarnessFault: the finished file holds what it must not; it is not kept.
     """
     _must_know(schema)
-    info = find_source(home, source)
+    info = known_source(home, source, job=job)
     must_fit(task, info)
     if needs_derived(task):
         build_concepts(home, source, job=job)
