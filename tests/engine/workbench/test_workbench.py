@@ -146,7 +146,7 @@ def test_log_is_told_and_kept(bench: Workbench, tmp_path: Path):
         ({"source": "absent"}, "no source"),
         ({"agent": "codex"}, "codex"),
         ({"script": None}, "--script"),
-        ({"condition": "with-skill-rawsql"}, "with-skill-rawsql"),
+        ({"condition": "with-a-wink"}, "with-a-wink"),
         ({"schema": "sideways"}, "sideways"),
         ({"trial": 0}, "counted from 1"),
         ({"time_limit_seconds": 0}, "time limit"),
