@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from engine.cli.context import CliContext, existing, pass_context
+from engine.references.needs import with_needs
 from engine.sources import (
     KINDS,
     SourceInfo,
@@ -24,7 +25,7 @@ def command() -> None:
 
 
 def _as_json(info: SourceInfo) -> dict[str, Any]:
-    return {**asdict(info), "path": str(info.path)}
+    return {**asdict(with_needs(info)), "path": str(info.path)}
 
 
 def _brief(info: SourceInfo) -> dict[str, object]:
@@ -49,7 +50,7 @@ def _text(info: SourceInfo) -> str:
     lines += [f"  {table.rows:>13,}  {table.name}" for table in info.tables]
     if info.missing:
         lines += ["", "Missing, and what cannot be built without it:"]
-        for table in info.missing:
+        for table in with_needs(info).missing:
             lines.append(f"  {table.name}: {', '.join(table.needed_for) or 'nothing needs it'}")
     return "\n".join(lines)
 

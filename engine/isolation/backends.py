@@ -49,10 +49,13 @@ def make_backend(home: Home, name: str) -> Sandbox:
     """The backend called `name`, not probed.
 
     Raises:
-        UsageError: there is none of that name, or not in this version.
+        UsageError: there is none of that name.
+        MissingPrerequisite: not in this version.
     """
     if name in NOT_YET:
-        raise UsageError(NOT_YET[name], todo="Leave --backend away, or say --backend bubblewrap.")
+        raise MissingPrerequisite(
+            NOT_YET[name], todo="Leave --backend away, or say --backend bubblewrap."
+        )
     if name not in _MAKERS:
         raise UsageError(
             f"There is no sandbox called {name}.", todo=f"Known: {', '.join(_MAKERS)}."
@@ -78,7 +81,7 @@ def choose_backend(home: Home, name: str | None = None) -> Sandbox:
     """The named backend, or the best that works here; probed, so that it can be used at once.
 
     Raises:
-        UsageError: there is none of that name, or not in this version.
+        UsageError: there is none of that name.
         MissingPrerequisite: it (or every one) does not work here; says what to do.
     """
     if name is not None:

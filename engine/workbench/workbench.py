@@ -30,6 +30,7 @@ from engine.isolation.backends import (
 )
 from engine.isolation.interface import Limits
 from engine.references import build_references, find_target, open_reference, reference_state
+from engine.references.needs import with_needs
 from engine.runs import folder, hostile, result
 from engine.runs.machine import Assignment, RunMachine
 from engine.runs.output import shown_log
@@ -66,7 +67,7 @@ class Workbench:
 
     def sources(self) -> tuple[SourceInfo, ...]:
         """All registered sources, by name."""
-        return tuple(list_sources(self.home))
+        return tuple(with_needs(info) for info in list_sources(self.home))
 
     def add_source(self, name: str, path: Path, *, kind: str = "auto", job: Job) -> SourceInfo:
         """Register and import a folder of CSV or Parquet files, or a DuckDB file."""

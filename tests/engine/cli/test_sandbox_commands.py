@@ -46,7 +46,7 @@ def test_a_broken_promise_exits_1(capsys, monkeypatch):
 
 @pytest.mark.usefixtures("home_dir")
 def test_calls_that_are_not_understood(capsys):
-    assert run(["sandbox", "check", "--backend", "docker"]) == 2
+    assert run(["sandbox", "check", "--backend", "docker"]) == 4
     assert NOT_YET["docker"] in capsys.readouterr().err
     assert run(["sandbox", "check", "--backend", "gvisor"]) == 2
 

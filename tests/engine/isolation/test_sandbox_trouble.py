@@ -108,7 +108,7 @@ def test_a_bubblewrap_that_may_not_make_namespaces(tmp_path_factory, sandbox_hom
 
 
 def test_docker_is_refused_in_words(tmp_path: Path):
-    with pytest.raises(UsageError, match="Docker is not supported by this version"):
+    with pytest.raises(MissingPrerequisite, match="Docker is not supported by this version"):
         choose_backend(open_home(tmp_path / "home"), "docker")
     with pytest.raises(UsageError, match="no sandbox called x"):
         choose_backend(open_home(tmp_path / "home"), "x")

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 from sandbox_store import share_sandbox
 
-from engine.base.errors import BadInput, Busy, Cancelled, UsageError
+from engine.base.errors import BadInput, Busy, Cancelled, MissingPrerequisite, UsageError
 from engine.base.jobs import SimpleJob
 from engine.base.paths import open_home
 from engine.catalogue.task import find_task
@@ -155,7 +155,7 @@ def test_log_is_told_and_kept(bench: Workbench, tmp_path: Path):
 )
 def test_requests_that_cannot_be_carried_out_make_no_run(bench: Workbench, change, words):
     before = bench.runs()
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises((UsageError, MissingPrerequisite), match=words):
         bench.run(RunRequest(**(vars(RIGHT) | change)), job=SimpleJob())
     assert bench.runs() == before
 
