@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.base.errors import M4Error, MissingPrerequisite, UsageError
+from engine.base.errors import M4Error, MissingPrerequisite, StorageFull, UsageError
 from engine.base.paths import Home
 from engine.isolation.bubblewrap import Bubblewrap
 from engine.isolation.interface import Sandbox
@@ -83,6 +83,7 @@ def choose_backend(home: Home, name: str | None = None) -> Sandbox:
     Raises:
         UsageError: there is none of that name.
         MissingPrerequisite: it (or every one) does not work here; says what to do.
+        StorageFull: there is no room for the sandbox's root file system.
     """
     if name is not None:
         backend = make_backend(home, name)
@@ -93,6 +94,8 @@ def choose_backend(home: Home, name: str | None = None) -> Sandbox:
         backend = make_backend(home, known)
         try:
             backend.probe()
+        except StorageFull:
+            raise  # no sandbox's fault
         except MissingPrerequisite as error:
             missing.append(error)
         else:

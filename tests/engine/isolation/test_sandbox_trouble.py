@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.base.errors import HarnessFault, MissingPrerequisite, UsageError
+from engine.base.errors import HarnessFault, MissingPrerequisite, StorageFull, UsageError
 from engine.base.paths import Home, open_home
 from engine.isolation.backends import available_backends, choose_backend
 from engine.isolation.bubblewrap import Bubblewrap
@@ -129,3 +129,8 @@ def test_the_working_backend_is_chosen(sandbox_home: Home):
 def test_limits_must_be_positive():
     with pytest.raises(ValueError, match="memory_bytes"):
         Limits(memory_bytes=0)
+
+
+def test_a_full_disk_is_no_missing_sandbox(small_disk: Path, bubblewrap: str):
+    with pytest.raises(StorageFull, match="no room"):
+        choose_backend(open_home(small_disk / "home"))
