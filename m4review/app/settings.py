@@ -35,6 +35,7 @@ DEFAULTS: dict[str, Any] = {
     # the diff
     "diff.widths": {},
     "diff.panel": True,
+    "diff.panel_width": 250,
     "diff.only_bad_columns": False,
 }
 

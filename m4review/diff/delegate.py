@@ -20,7 +20,13 @@ from PySide6.QtGui import (
     QStaticText,
     QTransform,
 )
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
 from m4review.app.theme import Theme
 from m4review.diff.layout import CELL_GLYPHS, KEY_GLYPHS, CellStatus, KeyStatus
@@ -128,6 +134,16 @@ def _value(value: object, glyph: str, tone: str) -> Look:
     return Look(text, glyph, tone)
 
 
+def _seen(rect: QRect, view: QWidget | None) -> QRect:
+    """The part of a cell that is in view: a value cut by the edge must not look like a whole one.
+
+    The text is laid out in this part, so that what does not fit ends in "…".
+    """
+    if not isinstance(view, QAbstractScrollArea):
+        return rect
+    return rect.intersected(view.viewport().rect().adjusted(0, -rect.height(), 0, rect.height()))
+
+
 class CellDelegate(QStyledItemDelegate):
     """Paints cells; sizes are fixed by the view."""
 
@@ -210,7 +226,7 @@ class CellDelegate(QStyledItemDelegate):
         if row == self.current_row:
             painter.fillRect(rect.x(), rect.y() - 1, rect.width(), 2, self._accent)
             painter.fillRect(rect.x(), rect.bottom() - 1, rect.width(), 2, self._accent)
-        self._text(painter, rect, look, column)
+        self._text(painter, _seen(rect, option.widget), look, column)
         if selected and row == self.current_row and option.state & QStyle.StateFlag.State_HasFocus:
             painter.setPen(self._focus)
             painter.drawRect(rect.adjusted(1, 1, -2, -2))
@@ -240,7 +256,7 @@ class CellDelegate(QStyledItemDelegate):
         font = self._italic if look.word else self._font
         text = self._prepared(look.text, room, font)
         painter.setFont(font)
-        if column.numeric and not look.word:
+        if column.numeric and not look.word and text.size().width() <= room:
             x = rect.right() - pad - text.size().width()
         else:
             x = rect.x() + pad + glyph_width

@@ -10,9 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPaintEvent, QResizeEvent
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QPaintEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QAbstractSlider,
     QApplication,
     QFrame,
     QHBoxLayout,
@@ -23,6 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from m4review.app.theme import Theme
+from m4review.diff import snap
 from m4review.diff.delegate import CellDelegate
 from m4review.diff.header import PairHeader
 from m4review.diff.query import Sort
@@ -34,6 +43,8 @@ WAIT = 0.025
 FROZEN = ("row", "status", "key")
 _KEYS_SHARE = 0.6
 """Of the width, at most, for the keys."""
+_NOTCH = 120
+"""What a wheel tells for one notch, in eighths of a degree."""
 _WIDEST = 18
 """Widest column at first, in line heights; the user may make it wider."""
 
@@ -78,17 +89,6 @@ class _Half(QTableView):
         height = max(1, self.verticalHeader().defaultSectionSize())
         return first, first + self.viewport().height() // height + 1
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        column = self.currentIndex().column()
-        if column < 0 or self.isColumnHidden(column):
-            return
-        left, room = self.columnViewportPosition(column), self.viewport().width()
-        beyond = left + self.columnWidth(column) - room
-        if left < room and 0 < beyond <= left:  # the current cell would be cut: show it whole
-            bar = self.horizontalScrollBar()
-            bar.setValue(bar.value() + beyond)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         first, last = self.visible_rows()
         self._diff.ensure(first, last, wait=WAIT)
@@ -109,6 +109,102 @@ class _Half(QTableView):
         return after
 
 
+class _Values(_Half):
+    """The pairs: scrolls sideways from one whole pair to the next."""
+
+    def __init__(self, model: DiffModel, theme: Theme, name: str) -> None:
+        super().__init__(model, theme, name)
+        self._turned = 0
+        bar = self.horizontalScrollBar()
+        bar.actionTriggered.connect(self._asked)
+        bar.valueChanged.connect(self._moved)
+
+    def stops(self) -> list[int]:
+        """Where the table may stand (`snap.stops`)."""
+        pairs: dict[int, list[int]] = {}
+        for at, column in enumerate(self._diff.columns):
+            if column.scored is not None and not self.isColumnHidden(at):
+                pairs.setdefault(column.scored.index, []).append(self.columnWidth(at))
+        return snap.stops(list(pairs.values()), self.viewport().width())
+
+    def updateGeometries(self) -> None:
+        super().updateGeometries()
+        bar = self.horizontalScrollBar()
+        places = self.stops()
+        bar.setMaximum(places[-1])  # the last stop may leave some room at the right
+        bar.setValue(snap.nearest(places, bar.value()))
+
+    def _asked(self, action: int) -> None:
+        """Make what the user did to the scroll bar end at a stop."""
+        bar = self.horizontalScrollBar()
+        wanted, now, places = bar.sliderPosition(), bar.value(), self.stops()
+        steps = QAbstractSlider.SliderAction
+        if action == steps.SliderMove.value and bar.isSliderDown():
+            place = snap.nearest(places, wanted)
+        elif wanted == now:
+            return
+        elif action in (steps.SliderPageStepAdd.value, steps.SliderPageStepSub.value):
+            place = snap.nearest(places, wanted)
+            if place == now:
+                place = snap.beside(places, now, 1 if wanted > now else -1)
+        else:
+            place = snap.beside(places, now, 1 if wanted > now else -1)
+        bar.setSliderPosition(place)
+
+    def _moved(self, offset: int) -> None:
+        place = snap.nearest(self.stops(), offset)
+        if place != offset:
+            self.horizontalScrollBar().setValue(place)
+            return
+        # Names and cut values follow the edges, so that what was painted cannot just be moved.
+        self.viewport().update()
+        self.pair_header.viewport().update()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn = event.angleDelta()
+        if abs(turn.x()) <= abs(turn.y()):
+            super().wheelEvent(event)
+            return
+        self._turned += turn.x()
+        notches = int(self._turned / _NOTCH)
+        self._turned -= notches * _NOTCH
+        bar, places = self.horizontalScrollBar(), self.stops()
+        for _ in range(abs(notches)):
+            bar.setValue(snap.beside(places, bar.value(), -1 if notches > 0 else 1))
+        event.accept()
+
+    def scrollTo(
+        self,
+        index: AnyIndex,
+        hint: QAbstractItemView.ScrollHint = QAbstractItemView.ScrollHint.EnsureVisible,
+    ) -> None:
+        bar = self.horizontalScrollBar()
+        before = bar.value()
+        super().scrollTo(index, hint)
+        column = index.column()
+        if column < 0 or self.isColumnHidden(column):
+            return
+        bar.setValue(self._place_for(column, before))
+
+    def _place_for(self, column: int, offset: int) -> int:
+        """Where to stand so that the pair of a column is seen whole, or else the column."""
+        header, view = self.pair_header, self.viewport().width()
+        first = column - (self._diff.columns[column].part == "agent")
+        left = header.sectionPosition(first)
+        right = header.sectionPosition(first + 1) + header.sectionSize(first + 1)
+        if right - left > view:
+            left = header.sectionPosition(column)
+            right = left + header.sectionSize(column)
+        return snap.showing(self.stops(), offset, left, right, view)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        column = self.currentIndex().column()
+        if column >= 0 and not self.isColumnHidden(column):
+            bar = self.horizontalScrollBar()
+            bar.setValue(self._place_for(column, bar.value()))
+
+
 class DiffGrid(QFrame):
     """Frozen keys on the left, value pairs on the right."""
 
@@ -125,7 +221,7 @@ class DiffGrid(QFrame):
         self._setting = False
         self.model = model
         self.keys = _Half(model, theme, "Keys of the aligned rows")
-        self.values = _Half(model, theme, "Reference and agent values of the aligned rows")
+        self.values = _Values(model, theme, "Reference and agent values of the aligned rows")
         self.values.setSelectionModel(self.keys.selectionModel())
         self._delegate = CellDelegate(model, self)
         for half in self.halves:
@@ -201,13 +297,16 @@ class DiffGrid(QFrame):
                     width = metrics.horizontalAdvance(f"{self.model.rowCount():,}") + room
                     width = max(width, title + room)
                 case "status":
-                    width = metrics.horizontalAdvance("10 columns") + sign + room
+                    most = len(self.model.layout_of_diff.scored)
+                    texts = (f"{most} columns", "duplicate", "missing", column.title + " ▲")
+                    width = max(metrics.horizontalAdvance(text) for text in texts) + sign + room
                 case "key":
                     width = max(title, value) + room
                 case _:
                     least = metrics.horizontalAdvance("no such row") + room
                     half = (title + metrics.horizontalAdvance("> 99.9 %")) / 2 + room
-                    width = max(least, half, value + sign + room)
+                    beside = sign if column.part == "agent" else 0  # only it bears a sign
+                    width = max(least, half, value + beside + room)
             self.set_width(at, round(min(width, metrics.height() * _WIDEST)))
 
     def set_width(self, column: int, width: int) -> None:

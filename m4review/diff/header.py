@@ -75,11 +75,15 @@ class PairHeader(QHeaderView):
         else:
             before = self._shown(logical - 1)
             left, width = rect.left() - before, rect.width() + before
-        over = QRect(left + pad, rect.top(), width - 2 * pad, half)
+        # Within what can be seen: the name stays while any part of its pair does.
+        seen_left = max(left, 0)
+        seen = min(left + width, self.viewport().width()) - seen_left
+        over = QRect(seen_left + pad, rect.top(), seen - 2 * pad, half)
         self._name(painter, over, column)
         painter.setPen(QPen(QColor(theme.line)))
         painter.drawLine(rect.left(), rect.top() + half, rect.right(), rect.top() + half)
-        lower = QRect(rect.left() + pad, rect.top() + half, rect.width() - 2 * pad, half)
+        edge, end = max(rect.left(), 0), min(rect.right() + 1, self.viewport().width())
+        lower = QRect(edge + pad, rect.top() + half, end - edge - 2 * pad, half)
         self._words(painter, lower, column, bold=False)
         if column.part == "reference":
             painter.setPen(QPen(QColor(theme.muted)))
@@ -107,6 +111,8 @@ class PairHeader(QHeaderView):
         painter.setFont(bold)
         painter.setPen(QColor(theme.text))
         room = rect.width() - rate_width
+        if room < rect.width() // 2:  # hardly in view: a name without a rate, never the reverse
+            room, rate = rect.width(), ""
         name = QFontMetrics(bold).elidedText(column.title, Qt.TextElideMode.ElideRight, room)
         painter.drawText(
             rect, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from m4review.app.actions import Actions
 
 
+_NARROWEST = 210
+"""Width of the side panel at least."""
+
+
 class DiffScreen(Screen):
     """Shows the diff of one run."""
 
@@ -53,7 +57,7 @@ class DiffScreen(Screen):
         self.panels = QTabWidget()
         self.panels.addTab(self.row_panel, "Row")
         self.panels.addTab(self.column_panel, "Column")
-        self.panels.setMinimumWidth(context.px(260))
+        self.panels.setMinimumWidth(context.px(_NARROWEST))
         self.status = QLabel()
         self.status.setTextFormat(Qt.TextFormat.PlainText)
         self.status.setAccessibleName("Where you are in the diff")
@@ -67,6 +71,14 @@ class DiffScreen(Screen):
             context, "Previous", self._previous, icon="chevron-up", tip="Shift+F8 or P"
         )
         self.next = button(context, "Next mismatch", self._next, icon="chevron-down", tip="F8 or N")
+        self.panel_button = button(
+            context,
+            "",
+            self._toggle_panel,
+            icon="panel-right",
+            tip="Show or hide the row and column panel (Ctrl+I)",
+        )
+        self.panel_button.setAccessibleName("Row and column panel")
         self._panel_timer = QTimer(self)
         self._panel_timer.setSingleShot(True)
         self._panel_timer.setInterval(60)
@@ -86,7 +98,7 @@ class DiffScreen(Screen):
         page = page_layout(self, context)
         page.addWidget(self.errors)
         page.addWidget(self.filters)
-        for each in (self.previous, self.next):
+        for each in (self.previous, self.next, self.panel_button):
             self.filters.second_row.addWidget(each, 0, Qt.AlignmentFlag.AlignTop)
         self._table_place = QWidget()
         self._stack = QStackedLayout(self._table_place)
@@ -99,7 +111,7 @@ class DiffScreen(Screen):
         self.splitter.addWidget(self._table_place)
         self.splitter.addWidget(self.panels)
         self.splitter.setStretchFactor(0, 1)
-        self.splitter.setSizes([context.px(900), context.px(330)])
+        self.splitter.splitterMoved.connect(lambda *_: self._remember_panel())
         page.addWidget(self.splitter, 1)
         line = QHBoxLayout()
         line.addWidget(self.status)
@@ -366,6 +378,19 @@ class DiffScreen(Screen):
         if on:
             self._refresh_panel()
 
+    def _remember_panel(self) -> None:
+        width = round(self.panels.width() / self.context.zoom)
+        self.context.settings.set("diff.panel_width", max(_NARROWEST, width))
+
+    def _panel_room(self) -> None:
+        """Give the side panel the width that it had, and the table the rest."""
+        width = self.context.px(self.context.settings.get("diff.panel_width"))
+        self.splitter.setSizes([max(1, self.splitter.width() - width), width])
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._panel_room()
+
     def _toggle_columns(self) -> None:
         on = not self.context.settings.get("diff.only_bad_columns")
         self.context.settings.set("diff.only_bad_columns", on)
@@ -409,7 +434,8 @@ class DiffScreen(Screen):
         self.stop.setVisible(self.model.busy)
 
     def _theme_changed(self) -> None:
-        self.panels.setMinimumWidth(self.context.px(260))
+        self.panels.setMinimumWidth(self.context.px(_NARROWEST))
+        self._panel_room()
         if self.grid is not None:
             self.grid.set_look(self.context.theme, self.font())
             self.grid.default_widths(self.model.longest)

@@ -12,7 +12,7 @@ from diff_factory import Made, make_diff
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QTableWidget
+from PySide6.QtWidgets import QAbstractSlider, QLabel, QTableWidget
 
 from m4review.app.window import MainWindow
 from m4review.diff.query import Kind
@@ -307,3 +307,50 @@ def test_whole_table_selected_is_no_trap(window: MainWindow, screen: DiffScreen)
     QTest.keyClick(window, Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     settle(window)
     assert len(QGuiApplication.clipboard().text().splitlines()) == ROWS
+
+
+def test_sideways_the_table_stops_at_whole_pairs(window: MainWindow, screen: DiffScreen) -> None:
+    grid = screen.grid
+    assert grid is not None
+    window.resize(1_200, 700)
+    settle(window)
+    view, bar = grid.values, grid.values.horizontalScrollBar()
+    assert view.stops()[-1] > 0, "narrow enough to scroll"
+    edges = {view.pair_header.sectionPosition(at) for at in (4, 6, 8, 10)}
+    bar.setValue(0)
+    seen = [0]
+    for _ in range(6):
+        bar.triggerAction(QAbstractSlider.SliderAction.SliderSingleStepAdd)
+        seen.append(bar.value())
+    assert seen[-1] == bar.maximum()
+    assert set(seen) <= edges
+    assert len(set(seen)) > 1
+    for offset in range(0, bar.maximum() + 1, 7):
+        bar.setValue(offset)
+        assert bar.value() in edges
+    for column in (4, 5, 8, 11, 6):  # and so does the cursor, with the whole pair in view
+        view.setCurrentIndex(grid.model.index(grid.current, column))
+        assert bar.value() in edges
+        first = column - column % 2
+        right = view.columnViewportPosition(first + 1) + view.columnWidth(first + 1)
+        assert view.columnViewportPosition(first) >= 0
+        assert right <= view.viewport().width()
+
+
+def test_the_panel_is_put_away_with_a_key_and_its_width_remembered(
+    open_window: Callable[..., MainWindow], made: Made
+) -> None:
+    window = open_window()
+    screen = show_diff(window, made.path)
+    sizes = screen.splitter.sizes()
+    assert abs(sizes[1] - 250) <= 2
+    screen.splitter.moveSplitter(sizes[0] - 70, 1)  # as a mouse does
+    window.close()
+    again = open_window()
+    other = show_diff(again, made.path)
+    assert abs(other.splitter.sizes()[1] - 320) <= 4
+    QTest.keyClick(again, Key.Key_I, Qt.KeyboardModifier.ControlModifier)
+    assert not other.panels.isVisible()
+    assert other.context.settings.get("diff.panel") is False
+    other.panel_button.click()
+    assert other.panels.isVisible()
