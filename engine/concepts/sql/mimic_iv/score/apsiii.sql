@@ -81,10 +81,12 @@ diagnosed AS (
     SELECT
         hadm_id,
         max(
-            (
-                (icd_version = 9 AND left(icd_code, 4) IN ('5854', '5855', '5856'))
-                OR (icd_version = 10 AND left(icd_code, 4) IN ('N184', 'N185', 'N186'))
-            )::INTEGER
+            -- A diagnosis without a code is one all the same.
+            CASE
+                WHEN icd_version = 9 AND left(icd_code, 4) IN ('5854', '5855', '5856') THEN 1
+                WHEN icd_version = 10 AND left(icd_code, 4) IN ('N184', 'N185', 'N186') THEN 1
+                ELSE 0
+            END
         ) AS has_ckd
     FROM mimiciv_hosp.diagnoses_icd
     GROUP BY hadm_id
@@ -265,6 +267,7 @@ banded AS (
     FROM extreme
     ASOF INNER JOIN band
         ON extreme.variable = band.variable AND extreme.number >= band.lower_bound
+    WHERE extreme.number IS NOT NULL -- older DuckDB finds a band for a null
 ),
 
 -- The value farther from the reference point speaks; of two equally far ones the worse.
