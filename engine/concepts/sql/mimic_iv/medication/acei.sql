@@ -8,6 +8,18 @@ WITH name (fragment) AS (
     VALUES
     ('benazepril'), ('captopril'), ('enalapril'), ('fosinopril'), ('lisinopril'), ('moexipril'),
     ('perindopril'), ('quinapril'), ('ramipril'), ('trandolapril')
+),
+
+-- Each text is searched once, not each of its prescriptions.
+drug_text AS (
+    SELECT DISTINCT drug
+    FROM mimiciv_hosp.prescriptions
+),
+
+accepted_drug AS (
+    SELECT drug_text.drug
+    FROM drug_text
+    SEMI JOIN name ON contains(lower(drug_text.drug), name.fragment)
 )
 
 SELECT
@@ -17,4 +29,4 @@ SELECT
     rx.starttime,
     rx.stoptime
 FROM mimiciv_hosp.prescriptions AS rx
-SEMI JOIN name ON contains(lower(rx.drug), name.fragment)
+SEMI JOIN accepted_drug ON rx.drug = accepted_drug.drug
