@@ -133,6 +133,24 @@ def jumps(grid: DiffGrid, count: int) -> None:
               f"worst {max(times):7.1f} ms")  # fmt: skip
 
 
+def steps(screen: DiffScreen, count: int) -> None:
+    """Go from mismatch to mismatch; how long the window was away from its events each time."""
+    away, work = [], []
+    for _ in range(count):
+        last, busy = time.perf_counter(), time.thread_time()
+        worst = 0.0
+        end = last + 0.1  # the row panel and the rows around follow a moment later
+        screen.next.click()
+        while last < end:
+            QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 1)
+            worst, last = max(worst, ms(last)), time.perf_counter()
+        away.append(worst)
+        work.append(1000 * (time.thread_time() - busy))
+    print(f"  next mismatch: away from its events median {statistics.median(away):.0f}  worst "
+          f"{max(away):.0f} ms; work of its thread in a step, panel and all, median "
+          f"{statistics.median(work):.0f}  worst {max(work):.0f} ms")  # fmt: skip
+
+
 def changed(screen: DiffScreen, what: Callable[[], object]) -> tuple[float, float]:
     """Change the query.
 
@@ -214,6 +232,7 @@ def drive(path: Path, home: Path, count: int) -> None:
     say("sort by one value", changed(screen, lambda: model.toggle_sort("a3", add=False)))
     print("jumps in the sorted view")
     jumps(grid, count // 4)
+    steps(screen, count // 4)
     say("sort by three", changed(screen, lambda: sort_by_three(screen)))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory of the process {peak:.0f} MiB; blocks held {grid.model.blocks_held}")

@@ -20,13 +20,7 @@ from PySide6.QtGui import (
     QStaticText,
     QTransform,
 )
-from PySide6.QtWidgets import (
-    QAbstractScrollArea,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from m4review.app.theme import Theme
 from m4review.diff.layout import CELL_GLYPHS, KEY_GLYPHS, CellStatus, KeyStatus
@@ -134,16 +128,6 @@ def _value(value: object, glyph: str, tone: str) -> Look:
     return Look(text, glyph, tone)
 
 
-def _seen(rect: QRect, view: QWidget | None) -> QRect:
-    """The part of a cell that is in view: a value cut by the edge must not look like a whole one.
-
-    The text is laid out in this part, so that what does not fit ends in "…".
-    """
-    if not isinstance(view, QAbstractScrollArea):
-        return rect
-    return rect.intersected(view.viewport().rect().adjusted(0, -rect.height(), 0, rect.height()))
-
-
 class CellDelegate(QStyledItemDelegate):
     """Paints cells; sizes are fixed by the view."""
 
@@ -151,6 +135,8 @@ class CellDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._model = model
         self.current_row = -1
+        self.view_width = 0
+        """Pixels that can be seen of the table which is painted now."""
         self._texts: dict[tuple[str, int, int], QStaticText] = {}
         self._font = QFont()
         self._italic = QFont()
@@ -226,7 +212,13 @@ class CellDelegate(QStyledItemDelegate):
         if row == self.current_row:
             painter.fillRect(rect.x(), rect.y() - 1, rect.width(), 2, self._accent)
             painter.fillRect(rect.x(), rect.bottom() - 1, rect.width(), 2, self._accent)
-        self._text(painter, _seen(rect, option.widget), look, column)
+        seen = rect
+        if rect.x() < 0 or rect.right() >= self.view_width:
+            # A value cut by the edge must not look like a whole one: it ends in "…".
+            left = max(rect.x(), 0)
+            right = min(rect.right() + 1, self.view_width)
+            seen = QRect(left, rect.y(), right - left, rect.height())
+        self._text(painter, seen, look, column)
         if selected and row == self.current_row and option.state & QStyle.StateFlag.State_HasFocus:
             painter.setPen(self._focus)
             painter.drawRect(rect.adjusted(1, 1, -2, -2))

@@ -92,6 +92,9 @@ class _Half(QTableView):
     def paintEvent(self, event: QPaintEvent) -> None:
         first, last = self.visible_rows()
         self._diff.ensure(first, last, wait=WAIT)
+        delegate = self.itemDelegate()
+        if isinstance(delegate, CellDelegate):  # both halves share it
+            delegate.view_width = self.viewport().width()
         super().paintEvent(event)
 
     def moveCursor(

@@ -68,10 +68,11 @@ class View:
 
     def next_departure(self, position: int, direction: int) -> int | None:
         """The nearest departing position after (1) or before (-1) `position`."""
+        here = np.int32(position)  # of another type, all departures would be converted first
         if direction > 0:
-            at = int(np.searchsorted(self.departures, position, side="right"))
+            at = int(np.searchsorted(self.departures, here, side="right"))
             return int(self.departures[at]) if at < len(self.departures) else None
-        at = int(np.searchsorted(self.departures, position, side="left"))
+        at = int(np.searchsorted(self.departures, here, side="left"))
         return int(self.departures[at - 1]) if at > 0 else None
 
 
