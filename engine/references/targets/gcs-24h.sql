@@ -22,5 +22,6 @@ LEFT JOIN mimiciv_derived.gcs AS gcs
         AND gcs.charttime <= stay.intime + INTERVAL 24 HOURS
 QUALIFY row_number() OVER (
     PARTITION BY stay.stay_id
-    ORDER BY gcs.gcs, gcs.charttime, gcs.gcs_motor, gcs.gcs_verbal, gcs.gcs_eyes
+    ORDER BY
+        gcs.gcs ASC NULLS FIRST, gcs.charttime, gcs.gcs_motor, gcs.gcs_verbal, gcs.gcs_eyes
 ) = 1
