@@ -29,7 +29,13 @@ from engine.isolation.backends import (
     make_backend,
 )
 from engine.isolation.interface import Limits
-from engine.references import build_references, find_target, open_reference, reference_state
+from engine.references import (
+    build_references,
+    find_target,
+    open_reference,
+    reference_state,
+    targets_left_out,
+)
 from engine.references.needs import with_needs
 from engine.runs import folder, hostile, result
 from engine.runs.machine import Assignment, RunMachine
@@ -107,6 +113,16 @@ class Workbench:
             built_at=manifest.built_at if manifest else None,
             why=found.why,
         )
+
+    def lacking_for(self, task: Task, source: str) -> tuple[str, ...]:
+        """The source's tables (or ``table (columns)``) that the task's reference needs and lacks.
+
+        Raises:
+            UsageError: unknown source.
+            Busy, BadInput: its database cannot be looked at now.
+        """
+        left_out = targets_left_out(self.home, source)
+        return next((left.missing for left in left_out if left.key == task.target), ())
 
     def reference_notes(self, task: Task) -> str:
         """The reference's rules as Markdown: facts of its SQL, then the family's notes."""

@@ -36,9 +36,10 @@ from m4review.app.widgets import (
     page_layout,
     spin_box,
 )
-from m4review.launcher.viewmodel import LOG_LIMIT, STAGES, LauncherViewModel
+from m4review.launcher.viewmodel import DATA_STAGE, LOG_LIMIT, STAGES, LauncherViewModel
 from m4review.run.words import STATES
 
+_STEPS = {DATA_STAGE: "preparing the data (reference, agent's database)", **STATES}
 _SUFFIXES = (".sql", ".py")
 
 
@@ -107,7 +108,7 @@ class Timeline(QWidget):
         grid.setVerticalSpacing(context.px(4))
         grid.setColumnStretch(1, 1)
         for row, state in enumerate(STAGES):
-            picture, words = QLabel(), label(STATES[state])
+            picture, words = QLabel(), label(_STEPS[state])
             grid.addWidget(picture, row, 0)
             grid.addWidget(words, row, 1)
             self._steps[state] = (picture, words)
@@ -132,7 +133,7 @@ class Timeline(QWidget):
             else:
                 name, colour, role = "circle-check", theme.good, "plain"
             picture.setPixmap(icons.pixmap(name, colour, side, self.devicePixelRatioF()))
-            text = STATES[state]
+            text = _STEPS[state]
             if state == last and end:
                 text += f" – {end}"
             words.setText(text)
@@ -375,6 +376,7 @@ class LauncherScreen(Screen):
         self._started = time.monotonic()
         self._tick.start()
         self.model.start()
+        self.timeline.show_states(self.model.states, "")
         if self.model.handle is not None:
             self.model.handle.progressed.connect(self._progressed)
         self.cancel_button.setFocus()

@@ -31,10 +31,14 @@ CONDITIONS = {
     "operational-spec": "With the operational spec instead of the skill",
 }
 """The conditions that a task of ours can be run in, in words."""
-STAGES = ("prepared", "canary", "running", "collecting", "linting", "scoring", "done")
+DATA_STAGE = "data"
+"""Before a run's own states: its reference and the agent's database are built where missing."""
+STAGES = (DATA_STAGE, "prepared", "canary", "running", "collecting", "linting", "scoring", "done")
 """States in their order."""
 LOG_LIMIT = 200_000
 """Characters of live log that are kept on screen; the whole is in the run's folder."""
+_NAMED = 6
+"""So many missing tables are named."""
 _FLUSH = 100
 """Milliseconds between two updates of the log: an agent may write thousands of lines a second."""
 
@@ -63,16 +67,22 @@ class Facts:
     """Ready sources that it can be run on."""
     references: dict[str, ReferenceState]
     """By source."""
+    lacking: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By source that cannot do: the tables that it lacks for this task."""
 
     @property
     def proposed_source(self) -> str:
-        """The first source with a reference that holds, or the first one; "" without any."""
+        """The first source with a reference that holds, else one that lacks nothing, else any.
+
+        "" when there is none.
+        """
         holds = (
             name
             for name in self.sources
             if name in self.references and self.references[name].state == "ready"
         )
-        return next(holds, self.sources[0] if self.sources else "")
+        whole = next((name for name in self.sources if name not in self.lacking), "")
+        return next(holds, whole or (self.sources[0] if self.sources else ""))
 
 
 @dataclass
@@ -117,7 +127,20 @@ def load_facts(workbench: Workbench, name: str) -> Facts:
         raise UsageError(f"There is no task called {name}.", todo="Choose one from the worklist.")
     sources = tuple(s.name for s in workbench.sources_for(task) if s.state == "ready")
     references = {source: workbench.reference_state(task, source) for source in sources}
-    return Facts(task, sources, references)
+    lacking = {
+        source: lost
+        for source in sources
+        if references[source].state != "ready" and (lost := _lacking(workbench, task, source))
+    }
+    return Facts(task, sources, references, lacking)
+
+
+def _lacking(workbench: Workbench, task: Task, source: str) -> tuple[str, ...]:
+    """What the source lacks; nothing when it cannot be looked at now (the run will tell)."""
+    try:
+        return workbench.lacking_for(task, source)
+    except M4Error:
+        return ()
 
 
 class LauncherViewModel(QObject):
@@ -299,6 +322,15 @@ class LauncherViewModel(QObject):
         if state.state == "ready":
             rows = f"{state.rows:,} rows" if state.rows is not None else "ready"
             return Check("Reference", "good", rows)
+        lost = self.facts.lacking.get(self.choice.source, ()) if self.facts else ()
+        if lost:
+            more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+            return Check(
+                "Reference",
+                "bad",
+                f"cannot be built: the source lacks {', '.join(lost[:_NAMED])}{more}",
+                "Choose another source, or add one whose folder holds these tables (Data).",
+            )
         words = "not built yet" if state.state == "absent" else "stale"
         return Check("Reference", "warn", f"{words}; it is built first, which takes a while")
 
@@ -343,7 +375,7 @@ class LauncherViewModel(QObject):
             condition=choice.condition,
             time_limit_seconds=choice.minutes * 60.0,
         )
-        self.states = []
+        self.states = [DATA_STAGE]
         self.run_id = ""
         buffer = self._buffer = _Buffer()
 

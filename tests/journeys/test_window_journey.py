@@ -118,6 +118,7 @@ def test_from_an_empty_home_to_the_mismatching_row(  # noqa: PLR0915 (one journe
     launcher.model.state_changed.connect(states.append)
     QTest.keyClick(window, Key.Key_Return, CTRL)
     assert launcher.cancel_button.isEnabled()
+    assert launcher.model.states == ["data"]  # its step is lit before the run has a state
     until(window, lambda: window.place is not None and window.place.screen == "run", 180)
     assert states == [
         "prepared", "canary", "running", "collecting", "linting", "scoring", "done",

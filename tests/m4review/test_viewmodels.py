@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
+from engine.base.jobs import SimpleJob
 from engine.base.paths import open_home
 from engine.runs.states import Reason, State
 from engine.workbench import BackendInfo, ReferenceState, RunSummary, Workbench
@@ -16,7 +17,7 @@ from m4review.app.jobs import JobRunner
 from m4review.app.settings import Settings
 from m4review.data.viewmodel import DataViewModel, name_for, size_words
 from m4review.diff.viewmodel import signed_duration
-from m4review.launcher.viewmodel import Facts, LauncherViewModel
+from m4review.launcher.viewmodel import Facts, LauncherViewModel, load_facts
 from m4review.run.words import (
     REASONS,
     STATES,
@@ -191,6 +192,29 @@ def test_a_source_whose_reference_stands_is_proposed(workbench: Workbench) -> No
     assert Facts(task, ("a", "b"), {"a": absent, "b": ready}).proposed_source == "b"
     assert Facts(task, ("a", "b"), {"a": absent, "b": absent}).proposed_source == "a"
     assert Facts(task, (), {}).proposed_source == ""
+
+
+def test_a_source_that_lacks_tables_is_told_before_the_run(
+    workbench: Workbench, runner: JobRunner, tmp_path: Path
+) -> None:
+    folder = tmp_path / "part" / "icu"
+    folder.mkdir(parents=True)
+    (folder / "icustays.csv").write_text(
+        "subject_id,hadm_id,stay_id,first_careunit,last_careunit,intime,outtime,los\n"
+        "1,2,3,MICU,MICU,2150-01-01 00:00:00,2150-01-02 00:00:00,1.0\n"
+    )
+    workbench.add_source("part", folder.parent, job=SimpleJob())
+    model = launcher(workbench, runner, tmp_path)
+    model.facts = load_facts(workbench, "mimic-ventilation-raw")
+    lost = model.facts.lacking["part"]
+    assert any("chartevents" in table for table in lost)
+    assert not any("icustays" in table for table in lost)
+    model.choose(source="part")
+    check = next(check for check in model.checks if check.name == "Reference")
+    assert check.state == "bad"
+    assert lost[0] in check.words
+    assert check.todo
+    assert not model.ready
 
 
 def test_without_a_sandbox_nothing_can_be_started(
