@@ -17,7 +17,7 @@ from engine.concepts.query import DERIVED
 from engine.controls import GeneratedSkill, decoy_name, decoy_skill, every_skill, raw_sql
 from engine.controls.decoys import _decoys
 from engine.controls.rawsql import _renamed, raw_sql_skill
-from engine.references import build_references
+from engine.references import open_reference
 from engine.runs import folder
 from engine.scoring import score_table
 from engine.sources import find_source
@@ -75,7 +75,7 @@ def test_raw_sql_runs_in_the_workspace_and_scores_one(
 ) -> None:
     built, source = _home(task, request)
     job = SimpleJob()
-    (reference,) = build_references(built, source, [task.target], job=job)
+    reference = open_reference(built, source, task.target)
     tables = tables_of(task, find_source(built, source), frozenset(concept_graph().concepts))
     if tables not in WORKSPACES:  # raw tasks of one source have the same one
         WORKSPACES[tables] = build_workspace(built, task, source, job=job).path
@@ -86,7 +86,7 @@ def test_raw_sql_runs_in_the_workspace_and_scores_one(
         con.execute(f"COPY ({raw_sql(task)}) TO '{output}' (HEADER)")
     finally:
         con.close()
-    score = score_table(task.evaluation, output, reference.path, job=job)
+    score = score_table(task.evaluation, output, reference, job=job)
     assert score.reward == 1
     assert score.strict_pass
 
