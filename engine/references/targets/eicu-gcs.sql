@@ -73,7 +73,8 @@ SELECT
     pat.patientunitstayid,
     pat.uniquepid,
     pat.patienthealthsystemstayid,
-    coalesce(lowest.total, 15)::DECIMAL(18, 3) AS gcs_min,
+    -- Three components of 15 digits have no such sum; that must not stop the build.
+    coalesce(try_cast(lowest.total AS DECIMAL(18, 3)), 15) AS gcs_min,
     coalesce(lowest.motor, 6) AS gcs_motor,
     coalesce(lowest.verbal, 5) AS gcs_verbal,
     coalesce(lowest.eyes, 4) AS gcs_eyes

@@ -28,6 +28,7 @@ class Plant(NamedTuple):
 
 ASK, SPEC, SKILL = "instruction", "operational-spec", "skill"
 VENT, KDIGO, SOFA = "mimic-ventilation", "mimic-kdigo-48h", "mimic-sofa-24h"
+VENT_RAW = "mimic-ventilation-raw"
 SAPS, MELD, OASIS = "mimic-sapsii-24h", "mimic-meld-24h", "mimic-oasis-24h"
 UO, BASE, SUSP = "mimic-urine-output-rate", "mimic-creatinine-baseline", "mimic-suspicion-infection"
 SIRS, CHARLSON, EOASIS = "mimic-sirs-24h-raw", "mimic-charlson-raw", "eicu-oasis"
@@ -98,7 +99,7 @@ PLANTS = (
     Plant("task-file", VENT, "task", 'name = "mimic-ventilation"', 'name = "mimic-vent"'),
     Plant("task-columns", VENT, "task", '["stay_id", "ventilation_seq", "starttime"', '["stay_id", "starttime"'),
     Plant("task-columns", KDIGO, "task", "row_coverage", "tolerance = { aki = 1 }\nrow_coverage"),
-    Plant("target", VENT, "task", 'alias = "ventilation"', 'alias = "ventilations"'),
+    Plant("target", VENT_RAW, "task", 'alias = "ventilation"', 'alias = "ventilations"'),
     Plant("target", VENT, "task", '"starttime", "endtime"', '"starttime", "end"'),
     Plant("target", VENT, "task", 'key_columns = ["stay_id", "ventilation_seq"]', 'key_columns = ["stay_id"]'),
     Plant("drop-tables", VENT, "task", "mimiciv_derived.ventilation", "mimiciv_derived.ventilations"),
