@@ -32,7 +32,7 @@ def _brief(info: SourceInfo) -> dict[str, object]:
     return {
         "name": info.name,
         "kind": info.kind,
-        "state": info.state,
+        "state": info.state_words,
         "access": info.access,
         "tables": len(info.tables),
         "missing": len(info.missing),
@@ -44,6 +44,8 @@ def _brief(info: SourceInfo) -> dict[str, object]:
 
 def _text(info: SourceInfo) -> str:
     lines = [f"{name:9} {value}" for name, value in _brief(info).items() if value is not None]
+    if info.todo:
+        lines += ["", info.todo]
     if info.digest:
         lines.append(f"{'digest':9} {info.digest}")
     lines += ["", "Tables and rows:"]
@@ -107,6 +109,9 @@ def list_(context: CliContext) -> None:
     """All sources, unfinished imports too."""
     infos = list_sources(context.home)
     context.result([_as_json(info) for info in infos], rows=[_brief(info) for info in infos])
+    for info in infos:
+        if info.todo:
+            click.echo(f"{info.name} is {info.state_words}. {info.todo}", err=True)
 
 
 @command.command()

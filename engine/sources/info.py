@@ -11,6 +11,14 @@ from engine.sources.schema import Kind
 State = Literal["importing", "ready"]
 Access = Literal["synthetic", "open", "credentialed"]
 
+NOT_WHOLE = "not imported whole"
+"""Being imported, stopped, or refused: nothing can be run on it."""
+HOW_TO_GO_ON = (
+    "Add the same folder or file again under this name: what is in stays, the rest follows, and "
+    "what is wrong with a file is said. Or remove the source."
+)
+"""What can be done with a source that is not whole."""
+
 
 @dataclass(frozen=True)
 class TableInfo:
@@ -63,3 +71,13 @@ class SourceInfo:
     touched: bool = False
     """Its file was changed by another program, and has not been looked at again since: nothing
     that was built from it holds. Building a reference or a derived table looks at it."""
+
+    @property
+    def state_words(self) -> str:
+        """The state as people read it."""
+        return "ready" if self.state == "ready" else NOT_WHOLE
+
+    @property
+    def todo(self) -> str:
+        """How to go on with an import that did not come to its end; empty when ready."""
+        return "" if self.state == "ready" else HOW_TO_GO_ON

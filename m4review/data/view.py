@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -98,7 +98,7 @@ class DataScreen(Screen):
                 Column("Kind", lambda s: KINDS.get(s.kind, s.kind)),
                 Column(
                     "State",
-                    lambda s: "✓ ready" if s.state == "ready" else "not imported whole",
+                    self.model.state_words,
                     tone=lambda s: "good" if s.state == "ready" else "warn",
                 ),
                 Column("ICU stays", lambda s: f"{s.stays:,}" if s.stays else "–", numeric=True),
@@ -123,6 +123,10 @@ class DataScreen(Screen):
             ],
             lambda: context.theme,
         )
+        self.trouble = label("", wrap=True)
+        self.trouble.setAccessibleName("Why the chosen source cannot be used")
+        self.trouble.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.trouble.hide()
         self._tabs = QTabWidget()
         self._tables_view = ListTable(context, "Tables of the source")
         self._tables_view.setModel(self.tables)
@@ -169,7 +173,12 @@ class DataScreen(Screen):
         halves = QSplitter(Qt.Orientation.Vertical)
         halves.setChildrenCollapsible(False)
         halves.addWidget(self.table)
-        halves.addWidget(self._tabs)
+        below = QWidget()
+        lower = QVBoxLayout(below)
+        lower.setContentsMargins(0, 0, 0, 0)
+        lower.addWidget(self.trouble)
+        lower.addWidget(self._tabs, 1)
+        halves.addWidget(below)
         halves.setSizes([self.context.px(220), self.context.px(360)])
         self._stack = QStackedWidget()
         self._stack.addWidget(halves)
@@ -228,6 +237,10 @@ class DataScreen(Screen):
             )
         dialog.deleteLater()
 
+    def offer_synthetic(self) -> None:
+        """Open the form for synthetic data as soon as this page is on the screen."""
+        QTimer.singleShot(0, self, self._make)
+
     def make_synthetic(self, name: str, *, kind: str, stays: int, seed: int) -> None:
         """Make a synthetic source and show its progress."""
         self.errors.dismiss()
@@ -282,6 +295,9 @@ class DataScreen(Screen):
         source = self.records.record(row)
         self.tables.set_records(source.tables if source else ())
         self.missing.set_records(source.missing if source else ())
+        trouble = self.model.trouble(source) if source else ""
+        self.trouble.setText(trouble)
+        self.trouble.setVisible(bool(trouble))
         number = len(source.missing) if source else 0
         self._tabs.setTabText(1, f"Missing ({number})")
 

@@ -56,6 +56,25 @@ class DataViewModel(QObject):
         self._workbench, self._runner = workbench, runner
         self.sources: tuple[SourceInfo, ...] = ()
         self.loaded = False
+        self._refused: dict[str, M4Error] = {}
+        self._working: set[str] = set()
+
+    def state_words(self, source: SourceInfo) -> str:
+        """Where a source stands."""
+        if source.name in self._working:
+            return "being imported…"
+        return "✓ ready" if source.state == "ready" else source.state_words
+
+    def trouble(self, source: SourceInfo) -> str:
+        """Why a source is not whole and what to do about it; empty where nothing is to be done."""
+        if source.state == "ready" or source.name in self._working:
+            return ""
+        refused = self._refused.get(source.name)
+        if refused is None:
+            why = "Its import was stopped or refused, or another program is at work on it."
+        else:
+            why = f"Its last import was refused: {refused}"
+        return f"{source.name} is {source.state_words}. {why}\n{source.todo}"
 
     def reload(self) -> None:
         """Read the list again, in the background."""
@@ -95,15 +114,22 @@ class DataViewModel(QObject):
         return self._begin(f"Make {name}", name, work)
 
     def _begin(self, title: str, name: str, work: object) -> JobHandle:
+        self._refused.pop(name, None)
+        self._working.add(name)
+
         def done(info: SourceInfo) -> None:
+            self._working.discard(name)
             self.reload()
             self.added.emit(info.name)
 
         def failed(error: M4Error) -> None:
+            self._working.discard(name)
+            self._refused[name] = error
             self.reload()
             self.failed.emit(error)
 
         def cancelled() -> None:
+            self._working.discard(name)
             self.reload()
             self.told.emit("Stopped. What was imported is kept; add it again to go on.")
 

@@ -79,6 +79,28 @@ def test_a_truncated_file_is_named_in_the_page(
     is_alive(window)
 
 
+def test_a_source_that_was_refused_says_why_and_how_to_go_on(
+    open_window: Callable[..., MainWindow], tmp_path: Path
+) -> None:
+    folder = physionet(tmp_path / "mimic")
+    lines = [
+        "subject_id,hadm_id,stay_id,caregiver_id,charttime,storetime,itemid,value,valuenum,"
+        "valueuom,warning"
+    ]
+    row = "1,2,3,1,2150-01-01 00:00:00,2150-01-01 00:05:00,{},70,70,bpm,0"
+    lines += [*[row.format(220045)] * 20, row.format("heart")]
+    (folder / "icu" / "chartevents.csv").write_text("\n".join(lines) + "\n")
+    window = open_window(None, "part")
+    screen = data_screen(window)
+    screen.add_path(folder)
+    until(window, lambda: screen.errors.error is not None, 60)
+    assert [source.name for source in screen.model.sources] == ["part"]
+    assert screen.records.index(0, 2).data() == "not imported whole"
+    assert screen.trouble.isVisible()
+    for words in ("chartevents.csv", "itemid", "again under this name"):
+        assert words in screen.trouble.text()
+
+
 def test_a_folder_that_holds_nothing(
     open_window: Callable[..., MainWindow], tmp_path: Path
 ) -> None:

@@ -181,6 +181,10 @@ def test_command_names_file_line_and_column(mini, home, capsys) -> None:
     assert code == 3
     assert (error["line"], error["column"]) == (2, "itemid")
     assert error["file"].endswith("chartevents.csv")
+    assert run(["source", "list"]) == 0
+    told = capsys.readouterr()
+    assert "not imported whole" in told.out
+    assert "again under this name" in told.err
 
 
 def test_command_refuses_a_kind(mini, home, capsys) -> None:
