@@ -21,7 +21,7 @@ from engine.runs.records import (
     TestResults,
     Violation,
 )
-from engine.workbench.types import BackendInfo, ReferenceState
+from engine.workbench.types import BackendInfo, ReferenceState, SqlPart
 from engine.workbench.workbench import Workbench
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "RunRecord",
     "RunRequest",
     "RunSummary",
+    "SqlPart",
     "TestResults",
     "Violation",
     "Workbench",

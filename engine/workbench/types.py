@@ -34,3 +34,17 @@ class BackendInfo:
     """Version, or what is missing."""
     todo: str | None
     """The way to get it, where it does not work."""
+
+
+@dataclass(frozen=True)
+class SqlPart:
+    """One query of those that a reference is made by."""
+
+    title: str
+    """What it makes: ``reference ventilation``, or a derived table's ``schema.table``."""
+    purpose: str
+    """One sentence."""
+    deviations: str
+    """Where it departs from the public code, or "none"."""
+    text: str
+    """The whole file, header included."""

@@ -22,6 +22,8 @@ from engine.base.files import os_error
 from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home
 from engine.catalogue.task import Task, find_task, list_tasks
+from engine.concepts.graph import concept_graph
+from engine.concepts.query import DERIVED
 from engine.isolation.backends import (
     available_backends,
     backend_names,
@@ -47,7 +49,7 @@ from engine.scoring import align
 from engine.sources import SourceInfo, add_source, find_source, list_sources, remove_source
 from engine.sources.synthetic import synthesize_source
 from engine.workbench.judges import DIFF, OUTPUT, judge_for
-from engine.workbench.types import BackendInfo, ReferenceState
+from engine.workbench.types import BackendInfo, ReferenceState, SqlPart
 from engine.workspaces import build_workspace
 
 _MEMORY = 4 << 30
@@ -140,9 +142,28 @@ class Workbench:
         text = notes.read_text(encoding="utf-8") if notes.is_file() else ""
         return "\n".join(facts) + text
 
+    def reference_parts(self, task: Task) -> tuple[SqlPart, ...]:
+        """The query that makes the reference, then each derived table that it rests on.
+
+        The derived tables come in the order in which they are built, needed ones first.
+        """
+        target = find_target(task.target)
+        tables = concept_graph().order(target.concepts)
+        named = [
+            (f"reference {target.name}", target),
+            *((f"{DERIVED}.{query.name}", query) for query in tables),
+        ]
+        return tuple(
+            SqlPart(title, query.purpose, query.deviations, query.text) for title, query in named
+        )
+
     def reference_sql(self, task: Task) -> str:
-        """The SQL that makes the reference, with its header."""
-        return find_target(task.target).text
+        """All of `reference_parts` as one text, each under a line that names it."""
+        parts = self.reference_parts(task)
+        return "\n\n".join(
+            f"-- {number} of {len(parts)}: {part.title} {'-' * 20}\n{part.text.strip()}"
+            for number, part in enumerate(parts, start=1)
+        )
 
     def build_reference(self, task: Task, source: str, *, job: Job) -> ReferenceState:
         """Build the task's reference (and the concepts it needs), if it does not hold."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QPlainTextEdit,
     QSplitter,
     QTabWidget,
     QVBoxLayout,
@@ -15,13 +14,13 @@ from PySide6.QtWidgets import (
 from engine.base.errors import M4Error
 from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
-from m4review.app.highlight import SqlHighlighter
 from m4review.app.links import Place
 from m4review.app.markdown import SafeBrowser
 from m4review.app.tables import ListTable
 from m4review.app.widgets import ElidedLabel, ErrorPanel, badge, button, clear, label, page_layout
 from m4review.run.table import runs_model
 from m4review.run.words import MODES
+from m4review.task.sql_view import SqlView
 from m4review.task.viewmodel import TaskViewModel, Text
 
 _NO_LIMIT = 16_777_215
@@ -136,16 +135,8 @@ class TaskScreen(Screen):
         self._badges.addWidget(badge(_SOURCES[task.source_kind], "plain"))
         self._tabs(self.asked, page.asked)
         self._tabs(self.rules, page.rules)
-        if page.reference_sql:
-            sql = QPlainTextEdit()
-            sql.setReadOnly(True)
-            sql.setTabChangesFocus(True)
-            sql.setAccessibleName("SQL that makes the reference")
-            sql.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-            sql.setProperty("code", True)
-            SqlHighlighter(sql.document(), self.context)
-            sql.setPlainText(page.reference_sql)
-            self.rules.addTab(sql, "Reference SQL")
+        if page.sql_parts:
+            self.rules.addTab(SqlView(self.context, page.sql_parts), "Reference SQL")
         self._fill_runs()
         self.title_changed.emit()
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from engine.base.errors import M4Error, UsageError
 from engine.base.jobs import Job
 from engine.catalogue.task import Task
-from engine.workbench import RunSummary
+from engine.workbench import RunSummary, SqlPart
 from m4review.app.jobs import JobHandle, JobRunner
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class TaskPage:
     """Instruction, operational spec, evaluation."""
     rules: tuple[Text, ...]
     """Skills and reference rules."""
-    reference_sql: str
-    """The SQL that makes the reference; empty when it cannot be had."""
+    sql_parts: tuple[SqlPart, ...]
+    """The queries that make the reference, its own first; empty when they cannot be had."""
     runs: tuple[RunSummary, ...]
     """Its runs, newest first."""
     sources: tuple[str, ...]
@@ -109,9 +109,9 @@ def load_page(workbench: Workbench, name: str) -> TaskPage:
     except M4Error as error:
         rules.append(Text("Reference rules", f"*{error}*"))
     try:
-        sql = workbench.reference_sql(task)
+        sql = workbench.reference_parts(task)
     except M4Error:
-        sql = ""
+        sql = ()
     sources = tuple(s.name for s in workbench.sources_for(task) if s.state == "ready")
     return TaskPage(task, tuple(asked), tuple(rules), sql, workbench.runs(task=name), sources)
 

@@ -133,7 +133,7 @@ def test_task_page_reads_every_text(workbench: Workbench, runner: JobRunner, qtb
     assert titles[0] == "Instruction"
     assert "Scoring" in titles
     assert "Reference rules" in titles
-    assert page.reference_sql
+    assert page.sql_parts
     scoring = next(text.markdown for text in page.asked if text.title == "Scoring")
     assert all(f"`{name}`" in scoring for name in task.evaluation.scored_columns)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -91,7 +92,18 @@ def test_reference_texts(bench: Workbench):
     notes = bench.reference_notes(task)
     assert "Grain: one row per" in notes
     assert (task.folder.parent / "reference-notes.md").read_text(encoding="utf-8") in notes
-    assert "SELECT" in bench.reference_sql(task)
+    sql = bench.reference_sql(task)
+    assert "SELECT" in sql
+    parts = bench.reference_parts(task)
+    assert parts[0].title == f"reference {task.target}"
+    at = [sql.index(f"{number} of {len(parts)}: {p.title}") for number, p in enumerate(parts, 1)]
+    assert at == sorted(at)
+    made: set[str] = set()
+    for part in parts[1:]:  # each after what it reads
+        read = set(re.findall(r"mimiciv_derived\.\w+", part.text)) - {part.title}
+        assert read <= made
+        made.add(part.title)
+    assert set(re.findall(r"mimiciv_derived\.\w+", parts[0].text)) <= made
     assert bench.build_reference(task, "small", job=SimpleJob()).state == "ready"
 
 
