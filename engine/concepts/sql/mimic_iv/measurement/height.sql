@@ -9,7 +9,8 @@ WITH centimetre AS (
         subject_id,
         stay_id,
         charttime,
-        valuenum::DECIMAL(18, 3)::DECIMAL(18, 2) AS height -- rounded twice
+        -- Rounded twice. Far out of range stays out of range, but fits a decimal.
+        greatest(least(valuenum, 1000), 0)::DECIMAL(18, 3)::DECIMAL(18, 2) AS height
     FROM mimiciv_icu.chartevents
     WHERE itemid = 226730 AND valuenum IS NOT NULL
 ),
@@ -18,7 +19,7 @@ inch AS (
     SELECT
         subject_id,
         charttime,
-        (valuenum * 2.54)::DECIMAL(18, 3)::DECIMAL(18, 2) AS height
+        greatest(least(valuenum * 2.54, 1000), 0)::DECIMAL(18, 3)::DECIMAL(18, 2) AS height
     FROM mimiciv_icu.chartevents
     WHERE itemid = 226707 AND valuenum IS NOT NULL
 )
