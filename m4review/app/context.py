@@ -27,6 +27,8 @@ class Context(QObject):
     """Somebody wants to go to a `Place`."""
     announced = Signal(str)
     """What changed: "sources", "runs" or "references"; each screen decides whether it cares."""
+    synthetic_asked = Signal()
+    """Somebody wants to make synthetic data; the data page offers its form."""
     told = Signal(str)
     """One line for the status bar."""
 

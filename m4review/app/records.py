@@ -32,6 +32,8 @@ class Column(Generic[R]):
     """What it sorts by; the text when None."""
     tip: Callable[[R], str] | None = None
     """Tool tip; the text when None."""
+    about: str = ""
+    """Tool tip of its header: what its words mean."""
 
 
 class RecordModel(QAbstractTableModel, Generic[R]):
@@ -93,6 +95,8 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.numeric else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return column.about or None
         return None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -72,6 +72,8 @@ class SyntheticDialog(QDialog):
         form.addRow(box)
         self.kind.currentIndexChanged.connect(lambda _: self._suggest())
         self._suggest()
+        self.name.setFocus()
+        self.name.selectAll()
 
     def _suggest(self) -> None:
         short = {"mimic-iv": "mimic", "eicu": "eicu"}[self.kind.currentData()]
@@ -141,6 +143,7 @@ class DataScreen(Screen):
             "Add the folder of a MIMIC-IV or eICU download (CSV, CSV.gz or Parquet; drop it on "
             "this page), or make synthetic data to try the program.",
         )
+        self.form: SyntheticDialog | None = None
         self._jobs = QVBoxLayout()
         self._rows: dict[JobHandle, JobRow] = {}
         self._build()
@@ -149,6 +152,7 @@ class DataScreen(Screen):
         self.model.failed.connect(self.errors.show_error)
         self.model.added.connect(self._added)
         self.model.told.connect(context.told.emit)
+        context.synthetic_asked.connect(self._make)
 
     def _build(self) -> None:
         page = page_layout(self, self.context)
@@ -227,19 +231,25 @@ class DataScreen(Screen):
             self._watch(self.model.add(name.strip(), path))
 
     def _make(self) -> None:
-        dialog = SyntheticDialog(self, self.context, self.model)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            self.make_synthetic(
-                dialog.name.text().strip(),
-                kind=dialog.kind.currentData(),
-                stays=dialog.stays.value(),
-                seed=dialog.seed.value(),
-            )
-        dialog.deleteLater()
+        if self.form is not None:
+            return
+        self.form = SyntheticDialog(self, self.context, self.model)
+        self.form.finished.connect(self._form_answered)
+        self.form.open()
 
-    def offer_synthetic(self) -> None:
-        """Open the form for synthetic data as soon as this page is on the screen."""
-        QTimer.singleShot(0, self, self._make)
+    def _form_answered(self, answer: int) -> None:
+        form, self.form = self.form, None
+        if form is None:
+            return
+        self.window().activateWindow()  # not every window system gives the keyboard back itself
+        if answer == QDialog.DialogCode.Accepted:
+            self.make_synthetic(
+                form.name.text().strip(),
+                kind=form.kind.currentData(),
+                stays=form.stays.value(),
+                seed=form.seed.value(),
+            )
+        form.deleteLater()
 
     def make_synthetic(self, name: str, *, kind: str, stays: int, seed: int) -> None:
         """Make a synthetic source and show its progress."""

@@ -33,7 +33,7 @@ from m4review.diff.layout import (
 )
 from m4review.diff.query import Pair
 from m4review.diff.reader import ColumnStatistics, Differences
-from m4review.diff.viewmodel import Cell, RowDetail, signed_duration
+from m4review.diff.viewmodel import Cell, RowDetail, difference_words, signed_duration
 
 _MINUTE = 60.0
 """Seconds from which on a time difference is told without parts of a second."""
@@ -315,9 +315,11 @@ class ColumnPanel(QWidget):
         table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for at, counted in enumerate(statistics.pairs):
+            left, right = counted.pair.reference, counted.pair.agent
+            apart = difference_words(left, right)  # two times look alike at a glance
             cells = (
-                words_of(counted.pair.reference),
-                words_of(counted.pair.agent),
+                words_of(left),
+                words_of(right) + (f"\n{apart}" if apart else ""),
                 f"{counted.count:,}",
             )
             for column, text in enumerate(cells):
@@ -331,9 +333,14 @@ class ColumnPanel(QWidget):
         header = table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
-        table.resizeRowsToContents()
-        height = header.sizeHint().height() + table.verticalHeader().length()
-        table.setFixedHeight(height + 6)
+
+        def fit() -> None:
+            table.resizeRowsToContents()
+            height = header.sizeHint().height() + table.verticalHeader().length()
+            table.setFixedHeight(height + 6)
+
+        fit()
+        header.sectionResized.connect(lambda *_: fit())
         pairs: list[Pair] = [counted.pair for counted in statistics.pairs]
         table.cellActivated.connect(lambda row, _column: self.pair_chosen.emit(pairs[row]))
         table.cellClicked.connect(lambda row, _column: self.pair_chosen.emit(pairs[row]))

@@ -496,7 +496,12 @@ class DiffViewModel(QObject):
 
 
 def _difference(reference: Any, agent: Any, status: CellStatus) -> str:
-    if status in MATCHES - {CellStatus.NEAR} or reference is None or agent is None:
+    return "" if status in MATCHES - {CellStatus.NEAR} else difference_words(reference, agent)
+
+
+def difference_words(reference: Any, agent: Any) -> str:
+    """Agent − reference, with sign and unit; empty where both are not numbers or times."""
+    if reference is None or agent is None:
         return ""
     numbers = (int, float, Decimal)
     if isinstance(reference, numbers) and isinstance(agent, numbers):

@@ -159,6 +159,7 @@ class LauncherScreen(Screen):
         )
         self.condition.setMinimumContentsLength(14)
         self.condition.setAccessibleName("Condition")
+        self.condition.setToolTip("What the agent is given beside the instruction")
         self.minutes = spin_box(context, 1, 24 * 60, "Time limit of the agent in minutes")
         self.minutes.setSuffix(" min")
         self._checks = QGridLayout()

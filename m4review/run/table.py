@@ -8,6 +8,9 @@ from engine.workbench import RunSummary
 from m4review.app.records import Column, RecordModel
 from m4review.app.theme import Theme
 from m4review.run.words import (
+    CONDITIONS,
+    REWARD,
+    STRICT,
     reward_words,
     state_tone,
     state_words,
@@ -27,18 +30,25 @@ def runs_model(theme: Callable[[], Theme], *, with_task: bool) -> RecordModel[Ru
             *task,
             Column("Agent", lambda run: f"{run.agent} · {run.model}"),
             Column("Source", lambda run: run.source),
-            Column("Condition", lambda run: run.condition),
+            Column(
+                "Condition",
+                lambda run: run.condition,
+                tip=lambda run: CONDITIONS.get(run.condition, run.condition),
+                about="What the agent was given beside the instruction",
+            ),
             Column("State", state_words, tone=state_tone),
             Column(
                 "Reward",
                 lambda run: reward_words(run.reward),
                 numeric=True,
                 order=lambda run: run.reward,
+                about=REWARD,
             ),
             Column(
                 "Strict pass",
                 lambda run: strict_words(run.strict_pass),
                 tone=lambda run: strict_tone(run.strict_pass),
+                about=STRICT,
             ),
             Column("Took", took),
         ],

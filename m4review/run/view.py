@@ -36,8 +36,15 @@ from m4review.app.widgets import (
     set_tone,
 )
 from m4review.diff.panels import Bar
-from m4review.run.viewmodel import RunPage, RunViewModel
-from m4review.run.words import reward_words, state_words, took, when
+from m4review.run.viewmodel import NMAE, RunPage, RunViewModel
+from m4review.run.words import (
+    ORDERED_NMAE,
+    reward_words,
+    setting_words,
+    state_words,
+    took,
+    when,
+)
 
 _TREE_LIMIT = 400
 """Entries of one list of the record that are shown; how many are left out is said."""
@@ -207,6 +214,7 @@ class RunScreen(Screen):
             f"{run.agent} · {run.model}  |  source {run.source}  |  {run.condition}, {run.schema}"
             f"  |  trial {run.trial}  |  started {when(run.started_at)}  |  took {took(run)}"
         )
+        self._line.setToolTip(setting_words(run.condition, run.schema))
         self._buttons(page)
         self._fill_head(page)
         self._fill_figures(page)
@@ -352,7 +360,10 @@ class RunScreen(Screen):
         grid.setHorizontalSpacing(self.context.px(14))
         grid.setColumnStretch(2, 1)
         for row, (name, value, meaning) in enumerate(page.figures):
-            grid.addWidget(label(name), row, 0)
+            title = label(name)
+            if name == NMAE:
+                title.setToolTip(ORDERED_NMAE)
+            grid.addWidget(title, row, 0)
             figure = label(value)
             figure.setAlignment(Qt.AlignmentFlag.AlignRight)
             grid.addWidget(figure, row, 1)

@@ -12,6 +12,9 @@ from engine.workbench import RunRecord, RunSummary
 from m4review.app.jobs import JobRunner
 from m4review.run.words import REASONS
 
+NMAE = "Ordered nMAE"
+"""Name of the figure as it is shown."""
+
 if TYPE_CHECKING:
     from engine.catalogue.task import Task
     from engine.workbench import Workbench
@@ -91,7 +94,7 @@ class RunPage:
             ("Missing keys", number(results.missing_keys), "only in the reference"),
             ("Extra keys", number(results.extra_keys), "only in the agent's table"),
             ("Duplicate rows", number(results.duplicate_keys), "further rows of a key"),
-            ("Ordered nMAE", share(results.ordered_nmae), "mean normalised error, 0 is best"),
+            (NMAE, share(results.ordered_nmae), "mean normalised error, 0 is best"),
         )
 
     @property

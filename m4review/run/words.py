@@ -25,6 +25,40 @@ MODES = {
 }
 """What a task's mode means."""
 
+CONDITIONS = {
+    "no-skill": "no-skill: the agent was given the instruction only",
+    "with-skill": "with-skill: the agent was also given the task's skill",
+    "operational-spec": "operational-spec: the agent was also given the rules written out, "
+    "instead of the skill",
+}
+"""What the usual conditions mean."""
+
+SCHEMAS = {
+    "native": "native: tables and columns are named as in the public database",
+    "obfuscated": "obfuscated: tables and columns have other names, so that nothing can be known "
+    "by heart",
+    "restructured": "restructured: the same facts lie in other tables than in the public database",
+}
+"""What the names of the agent's database mean."""
+
+TRIAL = "trial: number of the attempt of the same agent at the same task"
+ORDERED_NMAE = (
+    "Mean normalised absolute error over the columns whose values have an order: how far the "
+    "agent's values lie from the reference's; 0 is exact, larger is worse"
+)
+REWARD = (
+    "Reward: the mean over the scored columns of their share of matching rows, from 0 to 1; "
+    "missing, extra and duplicate rows count as not matching"
+)
+STRICT = "Strict pass: enough of the reference's keys, and enough matches in every scored column"
+
+
+def setting_words(condition: str, schema: str) -> str:
+    """What a run was done under, in sentences for a tool tip."""
+    lines = (CONDITIONS.get(condition, condition), SCHEMAS.get(schema, schema), TRIAL)
+    return "\n".join(lines)
+
+
 REASONS = {
     "filesystem_canary": "The sandbox was not closed: a private path could be read inside it, so "
     "the agent was not started.",

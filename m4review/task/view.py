@@ -134,6 +134,11 @@ class TaskScreen(Screen):
         self._badges.addWidget(badge(task.difficulty, "plain"))
         self._badges.addWidget(badge(_SOURCES[task.source_kind], "plain"))
         self._tabs(self.asked, page.asked)
+        self.asked.setTabToolTip(
+            0,
+            "{db_path} and {output_path} stand for the paths of the agent's database and of the "
+            "file that it writes; a run puts the real ones in their place.",
+        )
         self._tabs(self.rules, page.rules)
         if page.sql_parts:
             self.rules.addTab(SqlView(self.context, page.sql_parts), "Reference SQL")

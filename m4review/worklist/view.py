@@ -78,7 +78,7 @@ class WorklistScreen(Screen):
             button(context, "Add a folder…", lambda: context.go(DATA), icon="folder-plus")
         )
         self.make = button(
-            context, "Make synthetic data", lambda: context.go(DATA), icon="sparkles", main=True
+            context, "Make synthetic data…", self._synthetic, icon="sparkles", main=True
         )
         self.empty.buttons.addWidget(self.make)
         self._stack = QStackedWidget()
@@ -87,6 +87,12 @@ class WorklistScreen(Screen):
             context, "search", "No task fits the filter", "Take a word away to see more."
         )
         self._stack.addWidget(self._nothing)
+        self._reading = EmptyState(
+            context, "list-checks", "Reading…", "Tasks, references and runs are being looked at."
+        )
+        self._stack.addWidget(self._reading)
+        self._stack.setCurrentWidget(self._reading)
+        self.count.setText("Reading…")
         page = page_layout(self, context)
         head = QHBoxLayout()
         head.addWidget(label("Worklist", "title"))
@@ -118,6 +124,10 @@ class WorklistScreen(Screen):
     def leave(self, actions: Actions) -> None:
         actions.bind("app.find", None)
 
+    def _synthetic(self) -> None:
+        self.context.go(DATA)
+        self.context.synthetic_asked.emit()
+
     def _find(self) -> None:
         self.filter.setFocus()
         self.filter.selectAll()
@@ -142,11 +152,10 @@ class WorklistScreen(Screen):
         self.tree.clear()
         families = self.model.families()
         number = sum(len(items) for items in families.values())
-        self.count.setText(f"{number} task{'s' if number != 1 else ''}")
+        if self.model.loaded:
+            self.count.setText(f"{number} task{'s' if number != 1 else ''}")
+            self._stack.setCurrentWidget(self.tree if families else self._nothing)
         self.empty.setVisible(self.model.without_source)
-        self._stack.setCurrentWidget(
-            self.tree if families or not self.model.loaded else self._nothing
-        )
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)
         chosen: QTreeWidgetItem | None = None

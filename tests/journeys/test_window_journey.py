@@ -20,6 +20,7 @@ from engine.workbench import RunRecord, Workbench
 from m4review.app.links import DATA, WORKLIST, Place
 from m4review.app.window import MainWindow
 from m4review.data.view import DataScreen
+from m4review.diff.query import Kind
 from m4review.diff.view import DiffScreen
 from m4review.launcher.view import LauncherScreen
 from m4review.run.view import RunScreen
@@ -89,7 +90,13 @@ def test_from_an_empty_home_to_the_mismatching_row(  # noqa: PLR0915 (one journe
     QTest.mouseClick(worklist.make, Qt.MouseButton.LeftButton)
     assert window.place == DATA
     data = cast("DataScreen", screen_of(window, DataScreen))
-    data.make_synthetic("invented", kind="mimic-iv", stays=60, seed=3)
+    form = data.form
+    assert form is not None
+    assert form.focusWidget() is form.name
+    QTest.keyClicks(form.name, "invented")  # over the proposed name, which is selected
+    form.stays.setValue(60)
+    form.seed.setValue(3)
+    QTest.keyClick(form.name, Key.Key_Return)
     until(window, lambda: any(s.state == "ready" for s in data.model.sources), 120)
 
     # The task, its texts, and its launcher, by keys alone.
@@ -150,6 +157,29 @@ def test_from_an_empty_home_to_the_mismatching_row(  # noqa: PLR0915 (one journe
         walked.append(grid.current)
     assert walked == expected
     assert grid.current == view.count - 1
+
+    # By column and by kind, with the mouse and the keyboard.
+    status = next(c for c in diff.model.layout.scored if c.name == "ventilation_status")
+    diff.filters.column.setFocus()
+    QTest.keyClicks(diff.filters.column, "ventilation_status")
+    settle(window)
+    assert diff.model.query.column == status.index
+    QTest.mouseClick(diff.filters.only, Qt.MouseButton.LeftButton)
+    settle(window)
+    assert grid.model.rowCount() == diff.model.layout.mismatches_of(status.index) == len(expected)
+    QTest.mouseClick(diff.filters.only, Qt.MouseButton.LeftButton)
+    for kind, number in ((Kind.MISSING, FLAWED_ROWS), (Kind.DIFFERENT, len(changed))):
+        chip = diff.filters.chips[kind]
+        assert chip.text().split()[1] == f"{number:,}"
+        QTest.mouseClick(chip, Qt.MouseButton.LeftButton)
+        settle(window)
+        assert grid.model.rowCount() == number
+        QTest.keyClick(chip, Key.Key_Space)
+        settle(window)
+        assert grid.model.rowCount() == view.count
+    QTest.mouseClick(diff.filters.clear, Qt.MouseButton.LeftButton)
+    settle(window)
+    assert diff.model.query.column is None
 
     # Filter, copy, and the address of the row.
     QTest.keyClick(window, Key.Key_M, CTRL)

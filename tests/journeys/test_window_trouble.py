@@ -83,12 +83,12 @@ def test_a_source_that_was_refused_says_why_and_how_to_go_on(
     open_window: Callable[..., MainWindow], tmp_path: Path
 ) -> None:
     folder = physionet(tmp_path / "mimic")
-    lines = [
+    names = (
         "subject_id,hadm_id,stay_id,caregiver_id,charttime,storetime,itemid,value,valuenum,"
         "valueuom,warning"
-    ]
+    )
     row = "1,2,3,1,2150-01-01 00:00:00,2150-01-01 00:05:00,{},70,70,bpm,0"
-    lines += [*[row.format(220045)] * 20, row.format("heart")]
+    lines = [names, *[row.format(220045)] * 20, row.format("heart")]
     (folder / "icu" / "chartevents.csv").write_text("\n".join(lines) + "\n")
     window = open_window(None, "part")
     screen = data_screen(window)

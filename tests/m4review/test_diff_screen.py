@@ -236,6 +236,15 @@ def test_a_pair_of_values_filters(window: MainWindow, screen: DiffScreen) -> Non
     assert screen.grid.model.rowCount() == ROWS
 
 
+def test_pairs_of_times_say_how_far_they_are_apart(window: MainWindow, screen: DiffScreen) -> None:
+    screen.panels.setCurrentWidget(screen.column_panel)
+    screen.column_panel.choice.setCurrentIndex(2)  # starttime: the agent is an hour late
+    until(window, lambda: screen.column_panel.pairs is not None)
+    table = screen.column_panel.pairs
+    assert isinstance(table, QTableWidget)
+    assert table.item(0, 1).text().splitlines()[-1] == "+1 h"
+
+
 def test_only_columns_with_mismatches(window: MainWindow, tmp_path: Path) -> None:
     path = make_diff(tmp_path / "d.duckdb", 30).path  # so few rows that some columns are right
     with duckdb.connect(str(path)) as con:

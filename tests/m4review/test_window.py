@@ -30,6 +30,7 @@ from m4review.app.jobs_view import JobList
 from m4review.app.links import DATA, RUNS, WORKLIST, Place
 from m4review.app.palette import Palette, matching
 from m4review.app.window import MainWindow
+from m4review.worklist.view import WorklistScreen
 
 pytestmark = pytest.mark.gui
 CTRL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
@@ -43,6 +44,23 @@ def test_a_fresh_home_says_what_to_do(open_window: Callable[..., MainWindow]) ->
     assert worklist.empty.isVisible()  # type: ignore[attr-defined]
     QTest.mouseClick(worklist.make, Qt.MouseButton.LeftButton)  # type: ignore[attr-defined]
     assert window.place == DATA
+    form = window.screens["data"].form  # type: ignore[attr-defined]
+    assert form.isVisible()
+    assert form.focusWidget() is form.name
+    QTest.keyClick(form, Qt.Key.Key_Escape)
+    assert window.screens["data"].form is None  # type: ignore[attr-defined]
+
+
+def test_the_worklist_says_that_it_is_being_read(open_window: Callable[..., MainWindow]) -> None:
+    window = open_window()
+    window.go(WORKLIST)
+    worklist = window.screens["worklist"]
+    assert isinstance(worklist, WorklistScreen)
+    assert worklist.count.text() == "Reading…"
+    worklist.filter.setText("sofa")  # nothing is claimed before it is known
+    assert worklist.count.text() == "Reading…"
+    settle(window)
+    assert worklist.count.text().endswith("tasks")
 
 
 def test_places_are_gone_back_to(open_window: Callable[..., MainWindow]) -> None:
