@@ -242,7 +242,7 @@ class ColumnPanel(QWidget):
         else:
             if statistics.differences is not None and statistics.differences.n:
                 self._differences(statistics.differences, scored.compared_as == "time")
-            self._pairs(statistics)
+            self._pairs(statistics, scored.compared_as == "time")
         self._body.addStretch(1)
 
     def _counts(self, layout: Layout, column: int) -> None:
@@ -296,7 +296,7 @@ class ColumnPanel(QWidget):
             grid.addWidget(figure, at, 1)
         self._body.addLayout(grid)
 
-    def _pairs(self, statistics: ColumnStatistics) -> None:
+    def _pairs(self, statistics: ColumnStatistics, times: bool) -> None:
         title = "Most frequent mismatching pairs"
         self._body.addWidget(label(title, "section"))
         if not statistics.pairs:
@@ -307,6 +307,9 @@ class ColumnPanel(QWidget):
         table = QTableWidget(len(statistics.pairs), 3)
         table.setAccessibleName(title)
         table.setHorizontalHeaderLabels(["reference", "agent", "rows"])
+        if times:  # two times look alike at a glance: under each other, with the difference
+            table.setColumnHidden(1, True)
+            table.setHorizontalHeaderLabels(["reference, agent below", "agent", "rows"])
         table.verticalHeader().hide()
         table.setShowGrid(False)
         table.setTabKeyNavigation(False)
@@ -316,12 +319,10 @@ class ColumnPanel(QWidget):
         table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for at, counted in enumerate(statistics.pairs):
             left, right = counted.pair.reference, counted.pair.agent
-            apart = difference_words(left, right)  # two times look alike at a glance
-            cells = (
-                words_of(left),
-                words_of(right) + (f"\n{apart}" if apart else ""),
-                f"{counted.count:,}",
-            )
+            one, other = words_of(left), words_of(right)
+            if times:
+                one = "\n".join(filter(None, (one, other, difference_words(left, right))))
+            cells = (one, other, f"{counted.count:,}")
             for column, text in enumerate(cells):
                 item = QTableWidgetItem(text)
                 item.setToolTip(f"{text}\n{percent(counted.count / statistics.mismatches)} of them")
