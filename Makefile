@@ -22,9 +22,9 @@ test: ## the whole test suite (ARGS=… for pytest)
 	@$(SETUP) dev
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
-test-fast: ## the inner loop: without the slow tests
+test-fast: ## the inner loop: no slow tests, no journeys, each edge case once (ARGS=… for pytest)
 	@$(SETUP) dev
-	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(ARGS)
+	@QT_QPA_PLATFORM=offscreen M4REVIEW_TEST_QUICK=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not gui and not sandbox" $(ARGS)
 
 lint: ## ruff, mypy (strict), import contracts, the layout of SQL
 	@$(SETUP) dev

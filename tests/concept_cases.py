@@ -29,6 +29,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import os
 import random
 import re
 import tomllib
@@ -47,6 +48,8 @@ from engine.sources.schema import Kind, facts
 
 Row = dict[str, str | None]
 
+SEEDS = () if os.environ.get("M4REVIEW_TEST_QUICK") else (1, 2)
+"""Further orders of rows in which each case is tried; none in the inner loop (`make test-fast`)."""
 START = datetime(2150, 1, 1)  # noqa: DTZ001 - the sources have no zones
 _CLOCK = re.compile(r"^(-?)(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?$")
 
