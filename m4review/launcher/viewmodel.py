@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 CONDITIONS = {
     "no-skill": "No skill: the instruction only",
     "with-skill": "With the skill",
+    "with-skill-all": "With all skills of the benchmark",
+    "with-skill-decoy": "With a skill of another family (decoy)",
+    "with-skill-rawsql": "With the reference's SQL as the skill",
     "operational-spec": "With the operational spec instead of the skill",
 }
 """The conditions that a task of ours can be run in, in words."""

@@ -77,15 +77,22 @@ SELECT
     summed.urineoutput_6hr,
     summed.urineoutput_12hr,
     summed.urineoutput_24hr,
-    if(
-        summed.hours_6 >= 6, summed.urineoutput_6hr / weight.weight / summed.hours_6, NULL
-    )::DECIMAL(18, 3) AS uo_mlkghr_6hr,
-    if(
-        summed.hours_12 >= 12, summed.urineoutput_12hr / weight.weight / summed.hours_12, NULL
-    )::DECIMAL(18, 3) AS uo_mlkghr_12hr,
-    if(
-        summed.hours_24 >= 24, summed.urineoutput_24hr / weight.weight / summed.hours_24, NULL
-    )::DECIMAL(18, 3) AS uo_mlkghr_24hr,
+    -- What no decimal can hold becomes null: one absurd weight does not stop the build.
+    try_cast(
+        if(
+            summed.hours_6 >= 6, summed.urineoutput_6hr / weight.weight / summed.hours_6, NULL
+        ) AS DECIMAL(18, 3)
+    ) AS uo_mlkghr_6hr,
+    try_cast(
+        if(
+            summed.hours_12 >= 12, summed.urineoutput_12hr / weight.weight / summed.hours_12, NULL
+        ) AS DECIMAL(18, 3)
+    ) AS uo_mlkghr_12hr,
+    try_cast(
+        if(
+            summed.hours_24 >= 24, summed.urineoutput_24hr / weight.weight / summed.hours_24, NULL
+        ) AS DECIMAL(18, 3)
+    ) AS uo_mlkghr_24hr,
     -- Rounded twice: to three decimals, then to two.
     summed.hours_6::DECIMAL(18, 3)::DECIMAL(18, 2) AS uo_tm_6hr,
     summed.hours_12::DECIMAL(18, 3)::DECIMAL(18, 2) AS uo_tm_12hr,

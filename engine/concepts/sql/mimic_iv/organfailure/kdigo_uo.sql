@@ -58,21 +58,28 @@ SELECT
     summed.urineoutput_6hr,
     summed.urineoutput_12hr,
     summed.urineoutput_24hr,
-    if(
-        summed.uo_tm_6hr >= 6 AND summed.uo_tm_6hr < 12,
-        summed.urineoutput_6hr / weight.weight / summed.uo_tm_6hr,
-        NULL
-    )::DECIMAL(18, 3) AS uo_rt_6hr,
-    if(
-        summed.uo_tm_12hr >= 12,
-        summed.urineoutput_12hr / weight.weight / summed.uo_tm_12hr,
-        NULL
-    )::DECIMAL(18, 3) AS uo_rt_12hr,
-    if(
-        summed.uo_tm_24hr >= 24,
-        summed.urineoutput_24hr / weight.weight / summed.uo_tm_24hr,
-        NULL
-    )::DECIMAL(18, 3) AS uo_rt_24hr,
+    -- What no decimal can hold becomes null: one absurd weight does not stop the build.
+    try_cast(
+        if(
+            summed.uo_tm_6hr >= 6 AND summed.uo_tm_6hr < 12,
+            summed.urineoutput_6hr / weight.weight / summed.uo_tm_6hr,
+            NULL
+        ) AS DECIMAL(18, 3)
+    ) AS uo_rt_6hr,
+    try_cast(
+        if(
+            summed.uo_tm_12hr >= 12,
+            summed.urineoutput_12hr / weight.weight / summed.uo_tm_12hr,
+            NULL
+        ) AS DECIMAL(18, 3)
+    ) AS uo_rt_12hr,
+    try_cast(
+        if(
+            summed.uo_tm_24hr >= 24,
+            summed.urineoutput_24hr / weight.weight / summed.uo_tm_24hr,
+            NULL
+        ) AS DECIMAL(18, 3)
+    ) AS uo_rt_24hr,
     summed.uo_tm_6hr,
     summed.uo_tm_12hr,
     summed.uo_tm_24hr
