@@ -12,9 +12,9 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
+from absence import absent
 from demo_homes import (  # noqa: F401 (fixtures)
     eicu_built,
     eicu_home,
@@ -37,13 +37,6 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def absent(what: str) -> NoReturn:
-    """Skip, or fail where everything must be there."""
-    if os.environ.get("M4REVIEW_TEST_REQUIRE") == "all":
-        pytest.fail(f"{what} is missing, and everything is required here")
-    pytest.skip(f"{what} is missing")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from absence import absent
 
 from engine.base.paths import Home, open_home
 from engine.isolation.bubblewrap import Bubblewrap
@@ -82,7 +83,7 @@ def test_as_an_ordinary_user(open_folder: Path):
     if os.geteuid() == 0:
         python = python_for_everyone()
         if python is None:
-            pytest.skip("no Python of this version that another user can start")
+            absent("a Python of this version that another user can start")
         os.chown(open_folder, USER, USER)
         tree = open_folder / "tree"  # our own may lie where only root comes
         tree.mkdir()
