@@ -11,12 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from engine.gateway.interface import Api
+
 JOB = "/job"
 """The work folder inside the sandbox; the agent starts in it."""
 DATABASE = "database.duckdb"
 """The task's database, in the work folder, read-only."""
 OUTPUT = "output.csv"
 """Where the table has to be written, in the work folder."""
+HOME = "/tmp/home"  # noqa: S108 - the sandbox's own, in memory
+"""The agent's HOME inside: empty at the start but for `Launch.home_files`, gone afterwards."""
+PROGRAMS = "/opt/agents"
+"""Inside: one folder per installed agent program, e.g. ``/opt/agents/codex``."""
 INSTRUCTION = "instruction.md"
 """The whole instruction, in the work folder."""
 
@@ -33,6 +39,13 @@ class AgentRequest:
     """The model asked for."""
     reasoning_effort: str | None = None
     """The effort asked for; None for the provider's default."""
+    gateway: str | None = None
+    """Base URL of the run's gateway as seen inside (``http://127.0.0.1:PORT``, no path); None for
+    agents that need no model."""
+    api: Api | None = None
+    """The model API that the endpoint behind the gateway speaks; one of the agent's `apis`."""
+    record: Path | None = None
+    """The run folder to be replayed (agent ``replay``)."""
     memory_bytes: int | None = None
     """The sandbox's memory limit, so that a program can keep below it."""
 
@@ -47,6 +60,8 @@ class Launch:
     """The environment beside the sandbox's own; never a secret."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Files to put into the work folder before the start, by path relative to it."""
+    home_files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files to put into `HOME` before the start, by path relative to it."""
     model: str
     """The model's name for the record."""
     reasoning_effort: str | None = None
@@ -80,6 +95,14 @@ class Agent(Protocol):
     @property
     def skills_folder(self) -> str:
         """Where it looks for skills, relative to the work folder."""
+
+    @property
+    def apis(self) -> tuple[Api, ...]:
+        """The model APIs it can speak, best first; empty when it needs no model (no gateway)."""
+
+    @property
+    def program(self) -> str | None:
+        """Its folder below `PROGRAMS`; None when the sandbox's own Python is enough."""
 
     def launch(self, request: AgentRequest) -> Launch:
         """Say what to start.

@@ -24,6 +24,7 @@ from engine.agents.interface import (
     TraceKind,
 )
 from engine.base.errors import UsageError, bad_file
+from engine.gateway.interface import Api
 
 MAX_SCRIPT_BYTES = 4 << 20
 """A script is text that somebody wrote; what is larger is a mistake."""
@@ -37,6 +38,8 @@ class ScriptAgent:
 
     name: ClassVar[str] = "script"
     skills_folder: ClassVar[str] = ".skills"
+    apis: ClassVar[tuple[Api, ...]] = ()
+    program: ClassVar[str | None] = None
 
     def launch(self, request: AgentRequest) -> Launch:
         """See `Agent.launch`."""

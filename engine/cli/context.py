@@ -33,6 +33,7 @@ class CliContext:
     json: bool = False
     events: str | None = None
     _last: dict[str, int] = field(default_factory=dict)
+    _telling: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
     def home(self) -> Home:
@@ -47,7 +48,10 @@ class CliContext:
     def event(self, kind: str, **values: object) -> None:
         """One NDJSON event on stderr, when asked for."""
         if self.events == "ndjson":
-            print(json.dumps({"event": kind, **values}), file=sys.stderr, flush=True)  # noqa: T201
+            line = json.dumps({"event": kind, **values})
+            with self._telling:  # events come from several threads; a line is never cut into
+                sys.stderr.write(f"{line}\n")
+                sys.stderr.flush()
 
     def say(self, text: str) -> None:
         """A line for people."""

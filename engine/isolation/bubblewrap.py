@@ -16,6 +16,7 @@ import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -157,6 +158,10 @@ class Bubblewrap:
                 raise HarnessFault(
                     "The sandbox could not be started.", details=error.strerror
                 ) from error
+
+    def programs(self) -> Mapping[str, str]:
+        """See `Sandbox.programs`."""
+        return {}
 
     def remove_leftovers(self) -> int:
         """See `Sandbox.remove_leftovers`.

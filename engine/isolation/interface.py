@@ -22,6 +22,11 @@ from engine.base.jobs import Job
 GIB = 1 << 30
 MIB = 1 << 20
 
+GATEWAY = "/run/m4"
+"""Inside: the folder with the gateway's Unix socket, there only when a command has a gateway."""
+PROGRAMS = "/opt/agents"
+"""Inside: one folder per installed agent program."""
+
 OUTPUT_KEPT = 64 * MIB
 """Bytes of stdout and stderr together that are handed on; the rest is read and dropped."""
 
@@ -75,6 +80,10 @@ class Command:
     read_only: Mapping[Path, str] = field(default_factory=dict)
     """Host file or folder -> absolute place inside, e.g. ``{db: "/job/database.duckdb"}``. A place
     below ``/job`` leaves an empty file or folder of that name in the job folder."""
+    gateway: Path | None = None
+    """Host folder that holds the run's gateway socket; shown read-only as `GATEWAY`."""
+    programs: tuple[str, ...] = ()
+    """Agent programs that must be at ``PROGRAMS/NAME`` (read-only)."""
     limits: Limits = field(default_factory=Limits)
     """What it may use."""
 
@@ -158,6 +167,12 @@ class Sandbox(Protocol):
                 not allowed.
             HarnessFault: the sandbox itself broke (ended from outside, processes that cannot be
                 ended). Never the program's doing.
+        """
+
+    def programs(self) -> Mapping[str, str]:
+        """The agent programs that commands can have here: name -> version.
+
+        Read from what is installed (the image, the program's folder); empty when nothing is.
         """
 
     def remove_leftovers(self) -> int:

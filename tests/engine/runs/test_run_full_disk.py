@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -59,9 +60,10 @@ def test_an_agent_that_fills_the_disk_gets_no_score(bench: Bench, ending: str):
 
 def test_a_log_that_fills_the_disk_stops_the_run(bench: Bench):
     script = bench.script("while True: print('x' * 10_000)")
-    with pytest.raises(StorageFull, match="log"):
+    # Either the log's writer or the watch on the folder meets the end of the disk first.
+    with pytest.raises(StorageFull, match=r"log|disk became full"):
         bench.run(bench.assign(script))
-    assert "no room left" in closed_without_reward(bench)
+    assert re.search(r"no room left|disk became full", closed_without_reward(bench))
 
 
 def test_a_disk_that_is_full_before_makes_a_closed_run(bench: Bench):
