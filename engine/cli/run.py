@@ -8,7 +8,8 @@ import click
 
 from engine.cli.context import CliContext, existing, pass_context
 from engine.cli.runs import open_workbench, show_record
-from engine.runs.records import CONDITIONS, SCHEMAS, RunEvent, RunRequest
+from engine.gateway.interface import Budget
+from engine.runs.records import CONDITIONS, EFFORTS, SCHEMAS, RunEvent, RunRequest
 
 
 @click.command()
@@ -19,10 +20,41 @@ from engine.runs.records import CONDITIONS, SCHEMAS, RunEvent, RunRequest
     default="script",
     show_default=True,
     metavar="NAME",
-    help="script; replay|codex|claude|gemini|pi come with later versions.",
+    help="script, replay, codex, claude, gemini or pi.",
 )
 @click.option("--script", metavar="FILE", help="The .sql or .py file that is the agent.")
-@click.option("--model", metavar="M", help="Name of the model, for the record.")
+@click.option("--record", metavar="RUN|DIR", help="The run that the agent replay repeats.")
+@click.option("--model", metavar="M", help="The model that the agent uses, or its name alone.")
+@click.option(
+    "--endpoint",
+    metavar="NAME",
+    help="The model endpoint; the agent's usual one, or the only local one, when not given.",
+)
+@click.option(
+    "--effort",
+    type=click.Choice(EFFORTS),
+    help="Reasoning effort; the provider's default when not given.",
+)
+@click.option(
+    "--max-requests",
+    type=click.IntRange(min=1),
+    default=Budget().requests,
+    show_default=True,
+    metavar="N",
+    help="Requests to the model; one more ends the run.",
+)
+@click.option(
+    "--max-tokens-in",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tokens that may go to the model in all.",
+)
+@click.option(
+    "--max-tokens-out",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tokens that may come from the model in all.",
+)
 @click.option(
     "--condition",
     type=click.Choice(CONDITIONS),
@@ -66,7 +98,13 @@ def command(
     source: str,
     agent: str,
     script: str | None,
+    record: str | None,
     model: str | None,
+    endpoint: str | None,
+    effort: str | None,
+    max_requests: int,
+    max_tokens_in: int | None,
+    max_tokens_out: int | None,
     condition: str,
     schema: str,
     trial: int,
@@ -85,6 +123,12 @@ def command(
         agent=agent,
         script=existing(script) if script else None,
         model=model,
+        endpoint=endpoint,
+        reasoning_effort=effort,
+        budget=Budget(
+            requests=max_requests, input_tokens=max_tokens_in, output_tokens=max_tokens_out
+        ),
+        record=record,
         condition=condition,
         schema=schema,
         trial=trial,
@@ -103,5 +147,5 @@ def command(
                 context.err.out(event.text, end="", highlight=False)
 
     with context.job() as job:
-        record = workbench.run(request, job=job, on_event=tell)
-    show_record(context, record)
+        done = workbench.run(request, job=job, on_event=tell)
+    show_record(context, done)

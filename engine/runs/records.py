@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from engine.catalogue.task import Task
+from engine.gateway.interface import Budget
 from engine.runs.judge import Diagnostic
 
 CONDITIONS = (
@@ -26,6 +27,9 @@ CONDITIONS = (
 
 SCHEMAS = ("native", "obfuscated", "restructured")
 """How the database's tables and columns are named."""
+
+EFFORTS = ("minimal", "low", "medium", "high")
+"""How much a model is asked to think; adapters translate it for their program."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,14 @@ class RunRequest:
     """The .sql or .py file that is the agent (agent ``script``)."""
     model: str | None = None
     """Model name; for ``script`` the file's name without suffix when not given."""
+    endpoint: str | None = None
+    """Name of a model endpoint; the agent's usual one when None. Only for agents with a model."""
+    reasoning_effort: str | None = None
+    """``minimal``, ``low``, ``medium`` or ``high``; None for the provider's default."""
+    budget: Budget = field(default_factory=Budget)
+    """What the run may use of its model; reaching one of its limits ends it."""
+    record: str | None = None
+    """The run that is replayed (agent ``replay``): its id, or the path of its folder."""
     condition: str = "no-skill"
     """One of `CONDITIONS`."""
     schema: str = "native"
@@ -106,6 +118,8 @@ class RunSummary:
     """ISO 8601 in UTC; None while it lives."""
     live: bool
     """Is somebody working on it?"""
+    origin: Literal["own", "published"] = "own"
+    """Made here, or by the published harness and imported; the latter is never changed."""
 
 
 @dataclass(frozen=True)

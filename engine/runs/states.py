@@ -56,7 +56,7 @@ NEXT: dict[State, frozenset[State]] = {
 
 
 class Reason(StrEnum):
-    """Why a run failed: the published values, and two of our own at the end."""
+    """Why a run failed: the published values, and three of our own at the end."""
 
     FILESYSTEM_CANARY = "filesystem_canary"
     DISALLOWED_EGRESS = "disallowed_egress"
@@ -69,6 +69,8 @@ class Reason(StrEnum):
     CONTAMINATION_LINT = "contamination_lint"
     NO_OUTPUT = "no_output"
     EXCEPTION = "exception"
+    BUDGET = "budget"
+    """The agent used up what it may of its model (requests, tokens, bytes, seconds)."""
     INTERRUPTED = "interrupted"
     """The program or the machine died before the artefacts were collected."""
     CANCELLED = "cancelled"
