@@ -30,6 +30,11 @@ class Home:
         return self.root / "state.db"
 
     @property
+    def audit(self) -> Path:
+        """The audit log: everything that touched a source."""
+        return self.root / "audit.jsonl"
+
+    @property
     def settings(self) -> Path:
         """What the user set, as TOML."""
         return self.root / "settings.toml"
