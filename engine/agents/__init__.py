@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from engine.agents.interface import Agent, AgentRequest, Launch, TraceEvent
+from engine.agents.interface import (
+    Agent,
+    AgentRequest,
+    Failure,
+    Launch,
+    Outcome,
+    TraceEvent,
+)
 from engine.agents.registry import agent_names, find_agent
 
-__all__ = ["Agent", "AgentRequest", "Launch", "TraceEvent", "agent_names", "find_agent"]
+__all__ = [
+    "Agent",
+    "AgentRequest",
+    "Failure",
+    "Launch",
+    "Outcome",
+    "TraceEvent",
+    "agent_names",
+    "find_agent",
+]

@@ -6,12 +6,13 @@ program to start with which files. Whoever starts it (`engine.runs`) is not its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from engine.gateway.interface import Api
+from engine.gateway.interface import Api, Stopped
 
 JOB = "/job"
 """The work folder inside the sandbox; the agent starts in it."""
@@ -68,6 +69,53 @@ class Launch:
     """The effort that will really be used."""
 
 
+EndedBy = Literal["exited", "timeout", "memory", "processes", "disk", "cancelled"]
+"""Why a program ended: by itself, or stopped by the sandbox."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How the agent's program ended, as the sandbox and the gateway say."""
+
+    returncode: int
+    """Exit status, 0-255; 128 + N after signal N."""
+    ended_by: EndedBy = "exited"
+    """By itself, or the limit that ended it."""
+    in_words: str = ""
+    """The same in a sentence."""
+    stopped: Stopped | None = None
+    """Why the gateway ended the run; None when it did not."""
+    stderr: str = ""
+    """The end of what it wrote to stderr."""
+
+
+FailureReason = Literal[
+    "auth",
+    "rate_limit",
+    "model_error",
+    "timeout",
+    "budget",
+    "disallowed_egress",
+    "external_tool_use",
+    "agent_nonzero_exit",
+    "exception",
+]
+"""Reasons that a run's record knows, as far as an adapter can tell. `auth`, `rate_limit` and
+`model_error` (an error, or no answer) are the endpoint's doing, `exception` is ours."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Why an agent did not come to a proper end."""
+
+    reason: FailureReason
+    """For the record."""
+    detail: str
+    """In words; no key, no request body."""
+    retry_at: datetime | None = None
+    """With `rate_limit`: when the endpoint takes requests again (UTC), as far as it said."""
+
+
 TraceKind = Literal["start", "output", "message", "command", "error", "exit"]
 
 
@@ -116,4 +164,23 @@ class Agent(Protocol):
         """Read `trace.jsonl` (one JSON document a line) into the shared form.
 
         Lines that are no JSON are skipped: a killed run may end in half a line.
+        """
+
+    def failure(
+        self,
+        outcome: Outcome,
+        trace: Iterable[str] = (),
+        egress: Sequence[Mapping[str, Any]] = (),
+    ) -> Failure | None:
+        """Say why the agent did not come to a proper end; None when it did.
+
+        Judged by the program's closing event first, by its exit status second. A missing output
+        file is not its business.
+
+        Args:
+            outcome: how the program ended.
+            trace: the program's own event stream, one JSON document a line.
+            egress: lines of the gateway's log: ``ts`` (ISO 8601), ``status`` (the endpoint's HTTP
+                status, or None when it did not answer) and ``retry_after`` (seconds, or None) of
+                each request.
         """

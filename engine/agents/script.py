@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
+from engine.agents.failures import script_failure
 from engine.agents.interface import (
     DATABASE,
     JOB,
     OUTPUT,
     AgentRequest,
+    Failure,
     Launch,
+    Outcome,
     TraceEvent,
     TraceKind,
 )
@@ -83,6 +86,15 @@ class ScriptAgent:
                 text=str(data.get("text", "")),
                 data=rest,
             )
+
+    def failure(
+        self,
+        outcome: Outcome,
+        trace: Iterable[str] = (),
+        egress: Sequence[Mapping[str, Any]] = (),
+    ) -> Failure | None:
+        """See `Agent.failure`."""
+        return script_failure(outcome)
 
 
 def model_name(text: str) -> str:
