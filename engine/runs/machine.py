@@ -182,7 +182,7 @@ class RunMachine:
                 live=True,
             )
             taken = (self._home.runs / run_id).exists()
-            if not taken and self._store.add(summary, facts):
+            if not taken and self._store.add(summary, facts, ticket=request.ticket):
                 return run_id
             # Two runs in one second: the name takes the next free second.
             at += timedelta(seconds=1)

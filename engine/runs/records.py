@@ -66,6 +66,8 @@ class RunRequest:
     """Wall time of the agent in seconds."""
     results: Path | None = None
     """A folder that gets a copy of the run folder when the run ends."""
+    ticket: str | None = None
+    """What whoever asks knows the run by before it has an id; one run can be made with it."""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,12 @@ def _first(database: Database) -> None:
     database.conn.execute("CREATE INDEX runs_by_task ON runs (task, started_at)")
 
 
-STEPS = (Step("runs/001-first", _first),)
+def _ticket(database: Database) -> None:
+    database.conn.execute("ALTER TABLE runs ADD COLUMN ticket TEXT")
+    database.conn.execute("CREATE UNIQUE INDEX runs_by_ticket ON runs (ticket)")
+
+
+STEPS = (Step("runs/001-first", _first), Step("runs/002-ticket", _ticket))
 
 
 @dataclass(frozen=True)
@@ -145,10 +150,15 @@ class RunStore:
                 raise
             connection.execute("COMMIT")
 
-    def add(self, summary: RunSummary, facts: Mapping[str, Any]) -> bool:
+    def add(
+        self, summary: RunSummary, facts: Mapping[str, Any], *, ticket: str | None = None
+    ) -> bool:
         """Enter a new run in state `prepared`, owned by this process.
 
         Returns False when the id is taken.
+
+        Raises:
+            HarnessFault: a run was already made with that ticket.
         """
         owner = Owner.me()
         values: dict[str, Any] = {
@@ -165,8 +175,12 @@ class RunStore:
             "owner_pid": owner.pid,
             "owner_started": owner.started,
             "facts": json.dumps(dict(facts)),
+            "ticket": ticket,
         }
         with self._transaction("entering the run") as con:
+            used = "SELECT 1 FROM runs WHERE ticket = ?"
+            if ticket is not None and con.execute(used, [ticket]).fetchone():
+                raise HarnessFault("This run was begun already.")
             taken = con.execute("SELECT 1 FROM runs WHERE run_id = ?", [summary.run_id]).fetchone()
             if taken:
                 return False
@@ -267,6 +281,12 @@ class RunStore:
                 "There is no run of that name.", todo="See `m4bench runs list`.", details=run_id
             )
         return _stored(row)
+
+    def by_ticket(self, ticket: str) -> StoredRun | None:
+        """The run that was made with a ticket; None when there is none (any more)."""
+        with self._open("reading a run") as con:
+            row = con.execute("SELECT * FROM runs WHERE ticket = ?", [ticket]).fetchone()
+        return None if row is None else _stored(row)
 
     def list(self, task: str | None = None) -> tuple[RunSummary, ...]:
         """All runs (of a task), newest first."""
