@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from engine.base.text import neutralise
 from engine.cli.context import CliContext, pass_context
-from engine.runs.output import neutralise
 from engine.runs.records import RunRecord, RunSummary
 from engine.workbench import Workbench
 

@@ -40,7 +40,7 @@ ErrorKind = Literal["auth", "rate_limit", "model", "network", "limit", "denied",
 limit of turns; a tool that was not permitted; anything else."""
 
 Closing = Literal["success", "error", "missing"]
-"""What the closing event says; `missing` when the stream just ends (killed, crashed, half a file)."""
+"""What the closing event says; `missing` when there is none (killed, crashed, half a file)."""
 
 
 @dataclass(frozen=True, kw_only=True)

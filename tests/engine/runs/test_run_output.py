@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.base.errors import StorageFull
+from engine.base.text import neutralise
 from engine.runs import output
-from engine.runs.output import RunLog, neutralise, shown_log
+from engine.runs.output import RunLog, shown_log
 
 
 @given(st.text())
