@@ -9,27 +9,17 @@ the agent cannot write.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
 from engine.agents.interface import Failure, FailureReason, Outcome
+from engine.agents.traces.model import TraceSummary
 
 _DETAIL_LENGTH = 500
 _AUTH = (HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Closing:
-    """The last word of a program's event stream."""
-
-    ok: bool
-    """It said that it came to a proper end."""
-    status: int | None = None
-    """The HTTP status that it gave up on, as far as it said."""
-    message: str = ""
-    """Its words."""
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, 529)
+"""529: one provider's "overloaded", to be waited for as well."""
 
 
 def script_failure(outcome: Outcome) -> Failure | None:
@@ -43,34 +33,36 @@ def script_failure(outcome: Outcome) -> Failure | None:
 
 
 def model_failure(
-    outcome: Outcome, closing: Closing | None, egress: Sequence[Mapping[str, Any]]
+    outcome: Outcome, trace: TraceSummary | None, egress: Sequence[Mapping[str, Any]]
 ) -> Failure | None:
     """The judgement of an agent that talks to a model.
 
     Args:
         outcome: how the program ended.
-        closing: its closing event; None when it gave none.
+        trace: what its trace comes to; None when there is none.
         egress: see `engine.agents.interface.Agent.failure`.
     """
     asked = [line for line in egress if line.get("allowed", True)]
     answered = any(_good(line.get("status")) for line in asked)
     if outcome.ended_by == "timeout" and outcome.stopped is None and asked and not answered:
         # It waited in vain for its first answer: the time is not what was wrong.
-        return _endpoint(asked, Closing(ok=False, message=outcome.in_words), answered=False)
+        return _given_up(asked, None, outcome.in_words, answered=False)
     early = _stopped(outcome)
     if early is not None:
         return early
-    if closing is None:
-        if asked and not _good(asked[-1].get("status")):
-            return _endpoint(asked, Closing(ok=False, message=_exit(outcome)), answered=answered)
+    closing = trace.closing if trace else "missing"
+    if closing == "missing":
         words = f"It ended without its closing event ({_exit(outcome)})."
         last = _last_line(outcome.stderr)
-        return Failure(
-            reason="agent_nonzero_exit",
-            detail=_short(f"{words} It said: {last}" if last else words),
-        )
-    if not closing.ok:
-        return _endpoint(asked, closing, answered=answered)
+        words = f"{words} It said: {last}" if last else words
+        if asked and not _good(asked[-1].get("status")):
+            return _given_up(asked, None, words, answered=answered)
+        return Failure(reason="agent_nonzero_exit", detail=_short(words))
+    error = trace.error if trace else None
+    if closing == "error":
+        status = error.status if error else None
+        words = f"The program said: {error.message}" if error and error.message.strip() else ""
+        return _given_up(asked, status, words, answered=answered)
     if outcome.returncode != 0:
         return Failure(
             reason="agent_nonzero_exit",
@@ -95,38 +87,39 @@ def _stopped(outcome: Outcome) -> Failure | None:
     return Failure(reason=reason, detail=outcome.in_words or f"Stopped: {outcome.ended_by}.")
 
 
-def _endpoint(asked: Sequence[Mapping[str, Any]], closing: Closing, *, answered: bool) -> Failure:
-    """The reason of an end that the program itself calls bad.
+def _given_up(
+    asked: Sequence[Mapping[str, Any]], told: int | None, words: str, *, answered: bool
+) -> Failure:
+    """The reason of an end that the program itself calls bad, or that it did not live to tell.
 
     Args:
         asked: requests that were let through, in order.
-        closing: what the program said.
+        told: the HTTP status that the program says it gave up on.
+        words: what else is to be said.
         answered: some request was answered well.
     """
     last = asked[-1] if asked else {}
-    status = last.get("status") if asked else closing.status
-    if asked and _good(status):
-        status = closing.status  # the end of a stream may be bad after a good status
-    words = closing.message.strip()
+    status = last.get("status")
+    if not asked or _good(status):
+        status = told  # the end of a stream may be bad after a good status
+    silent = status is None and asked and last.get("status") is None
+    retry_at: datetime | None = None
+    reason: FailureReason = "agent_nonzero_exit"
+    said = "It gave up."
     if status in _AUTH:
-        reason: FailureReason = "auth"
-        said = f"The endpoint refused the key (HTTP {status})."
-    elif status == HTTPStatus.TOO_MANY_REQUESTS:
-        reset = _retry_at(last)
-        said = "The endpoint's rate limit was reached (HTTP 429)."
-        return Failure(reason="rate_limit", detail=_join(said, words), retry_at=reset)
-    elif status is None and asked and last.get("status") is None:
+        reason, said = "auth", f"The endpoint refused the key (HTTP {status})."
+    elif status in _BUSY:
+        reason, said = "rate_limit", f"The endpoint's rate limit was reached (HTTP {status})."
+        retry_at = _retry_at(last)
+    elif silent:
         reason, said = "model_error", "The endpoint did not answer."
     elif status is not None and status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         reason, said = "model_error", f"The endpoint failed (HTTP {status})."
-    elif status is not None and status >= HTTPStatus.BAD_REQUEST and not answered:
-        # Refused from the very first request on: the model's name or the settings are wrong.
-        reason, said = "model_error", f"The endpoint took no request at all (HTTP {status})."
     elif status is not None and status >= HTTPStatus.BAD_REQUEST:
-        reason, said = "agent_nonzero_exit", f"The endpoint refused a request (HTTP {status})."
-    else:
-        reason, said = "agent_nonzero_exit", "It gave up."
-    return Failure(reason=reason, detail=_join(said, words))
+        # Refused from the very first request on: the model's name or the settings are wrong.
+        reason = "agent_nonzero_exit" if answered else "model_error"
+        said = f"The endpoint refused {'a' if answered else 'every'} request (HTTP {status})."
+    return Failure(reason=reason, detail=_short(f"{said} {words}".strip()), retry_at=retry_at)
 
 
 def _retry_at(line: Mapping[str, Any]) -> datetime | None:
@@ -153,10 +146,6 @@ def _exit(outcome: Outcome) -> str:
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""
-
-
-def _join(said: str, words: str) -> str:
-    return _short(f"{said} The program said: {words}" if words else said)
 
 
 def _short(text: str) -> str:

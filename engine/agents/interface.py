@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from engine.agents.traces.model import TraceSummary
 from engine.gateway.interface import Api, Stopped
 
 JOB = "/job"
@@ -169,7 +170,7 @@ class Agent(Protocol):
     def failure(
         self,
         outcome: Outcome,
-        trace: Iterable[str] = (),
+        trace: TraceSummary | None = None,
         egress: Sequence[Mapping[str, Any]] = (),
     ) -> Failure | None:
         """Say why the agent did not come to a proper end; None when it did.
@@ -179,7 +180,7 @@ class Agent(Protocol):
 
         Args:
             outcome: how the program ended.
-            trace: the program's own event stream, one JSON document a line.
+            trace: what its whole trace comes to (`closing` and `error` are looked at).
             egress: lines of the gateway's log: ``ts`` (ISO 8601), ``status`` (the endpoint's HTTP
                 status, or None when it did not answer) and ``retry_after`` (seconds, or None) of
                 each request.

@@ -26,6 +26,7 @@ from engine.agents.interface import (
     TraceEvent,
     TraceKind,
 )
+from engine.agents.traces.model import TraceSummary
 from engine.base.errors import UsageError, bad_file
 from engine.gateway.interface import Api
 
@@ -90,7 +91,7 @@ class ScriptAgent:
     def failure(
         self,
         outcome: Outcome,
-        trace: Iterable[str] = (),
+        trace: TraceSummary | None = None,
         egress: Sequence[Mapping[str, Any]] = (),
     ) -> Failure | None:
         """See `Agent.failure`."""
