@@ -77,8 +77,8 @@ class WrittenFile:
 
     path: str
     """As the agent named it (inside path, absolute or relative to where it stood)."""
-    how: Literal["add", "edit", "delete", "redirect", "copy"]
-    """By a file tool or patch, a shell redirect, or SQL's ``COPY … TO``."""
+    how: Literal["add", "edit", "delete", "redirect", "copy", "call"]
+    """By a file tool or patch, a shell redirect, SQL's ``COPY … TO``, or a call in a program."""
     content: str | None = None
     """The text, raw, where the step holds it whole and it is at most 256 KiB."""
 
