@@ -37,6 +37,7 @@ def open_store(path: Path, steps: Sequence[Step]) -> Database:
         Busy, StorageFull: in words.
         BadInput: the file is no SQLite database, or was written by a newer program.
     """
+    connection: sqlite3.Connection | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Only for its owner (runs keep what agents print); SQLite's other files take its mode.
@@ -49,10 +50,14 @@ def open_store(path: Path, steps: Sequence[Step]) -> Database:
         connection.execute("PRAGMA foreign_keys=ON")
         database = Database(connection)
         _bring_up_to_date(database, steps)
-    except sqlite3.Error as error:
-        raise in_words(error, "opening the program's state") from error
-    except OSError as error:
-        raise os_error(error, "opening the program's state") from error
+    except BaseException as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise in_words(error, "opening the program's state") from error
+        if isinstance(error, OSError):
+            raise os_error(error, "opening the program's state") from error
+        raise
     return database
 
 

@@ -1,0 +1,19 @@
+"""The audit log: everything that touched a source, append-only and hash-chained."""
+
+from engine.audit.chain import Problem
+from engine.audit.entry import Entry, Fact, Facts
+from engine.audit.log import note, recorded
+from engine.audit.verify import Verdict, export_log, read_log, verify
+
+__all__ = [
+    "Entry",
+    "Fact",
+    "Facts",
+    "Problem",
+    "Verdict",
+    "export_log",
+    "note",
+    "read_log",
+    "recorded",
+    "verify",
+]
