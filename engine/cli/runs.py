@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
+from engine.base.errors import BadInput
 from engine.base.text import neutralise
-from engine.cli.context import CliContext, pass_context
-from engine.runs.records import RunRecord, RunSummary
+from engine.cli.context import CliContext, existing, pass_context
+from engine.runs.records import Recomputed, RunRecord, RunSummary
 from engine.workbench import Workbench
 
 
 @click.group()
 def command() -> None:
-    """List, show and delete runs."""
+    """List, show, import and delete runs."""
 
 
 @command.command(name="list")
@@ -38,6 +41,58 @@ def show(context: CliContext, run: str, log: bool) -> None:
         context.err.out(workbench.run_log(run), highlight=False)
 
 
+@command.command(name="import")
+@click.argument("path")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="SOURCE",
+    help="Score the outputs again with this source's references; once for each kind of data.",
+)
+@pass_context
+def import_(context: CliContext, path: str, sources: tuple[str, ...]) -> None:
+    """Take the runs of another harness from PATH, a folder or a .tar, .tar.zst or .tar.gz.
+
+    A folder stays where it is and is only read; an archive is unpacked into the home.
+    """
+    workbench = open_workbench(context)
+    with context.job() as job:
+        report = workbench.import_runs(existing(path), sources=sources, job=job)
+    for item in (*report.problems, *report.not_scored):
+        context.say(neutralise(f"{item.name}: {item.text}"))
+    runs = [workbench.run_record(run.run_id) for run in report.imported]
+    value = {
+        "imported": [_imported(record) for record in runs],
+        "already": list(report.already),
+        "problems": [vars(item) for item in report.problems],
+        "not_scored": [vars(item) for item in report.not_scored],
+    }
+    scored = [record.recomputed for record in runs if record.recomputed is not None]
+    differ = sum(not found.same for found in scored)
+    text = (
+        f"{len(runs)} runs imported, {len(report.already)} were here already, "
+        f"{len(report.problems)} not taken."
+    )
+    if scored:
+        text += f" {len(scored)} scored again: {differ} with other figures than recorded."
+    context.result(value, text=text)
+    if report.problems and not (runs or report.already):
+        raise BadInput("None of the runs could be taken.", todo="See what is said of each.")
+
+
+@command.command()
+@click.argument("run")
+@click.option("--source", required=True, metavar="SOURCE", help="Whose reference is used.")
+@pass_context
+def rescore(context: CliContext, run: str, source: str) -> None:
+    """Score the output of the imported RUN again and compare it with its record."""
+    workbench = open_workbench(context)
+    with context.job() as job:
+        workbench.rescore(run, source, job=job)
+    show_record(context, workbench.run_record(run))
+
+
 @command.command()
 @click.argument("run")
 @pass_context
@@ -58,7 +113,10 @@ def open_workbench(context: CliContext) -> Workbench:
 
 def show_record(context: CliContext, record: RunRecord) -> None:
     """Print a record: all of `result.json`, or the figures for people."""
-    context.result({**record.raw, "folder": str(record.folder)}, text=_words(record))
+    value = {**record.raw, "folder": str(record.folder)}
+    if record.recomputed is not None:
+        value["recomputed"] = asdict(record.recomputed)
+    context.result(value, text=_words(record))
 
 
 def _words(record: RunRecord) -> str:
@@ -89,19 +147,41 @@ def _words(record: RunRecord) -> str:
             line("note", warning)
     if record.agent_result is not None:
         line("agent's time", f"{record.agent_result.elapsed_seconds:.1f} s")
+    lines += _again(record.recomputed) if record.recomputed is not None else []
     line("sandbox", f"{record.backend}; {record.publishable_reason}")
     line("folder", record.folder)
     return "\n".join(lines)
+
+
+def _again(found: Recomputed) -> list[str]:
+    """What came out when an imported run was scored here, in words."""
+    whether = "as recorded" if found.same else "NOT as recorded"
+    now = "none" if found.reward_now is None else f"{found.reward_now:.8g}"
+    lines = [f"  {'scored again':<20} {now} with {found.source}: {whether}"]
+    return lines + [
+        f"  {'':<20} {neutralise(item.figure)}: {item.recorded} recorded, {item.now} now"
+        for item in found.differences
+    ]
 
 
 def _brief(run: RunSummary) -> dict[str, object]:
     return {
         "run": run.run_id,
         "source": run.source,
+        "from": "here" if run.origin == "own" else run.origin,
         "state": run.failure_reason or run.state,
         "reward": None if run.reward is None else f"{run.reward:.4f}",
         "strict": {True: "yes", False: "no", None: None}[run.strict_pass],
         "started": run.started_at[:19].replace("T", " "),
+    }
+
+
+def _imported(record: RunRecord) -> dict[str, object]:
+    again = record.recomputed
+    return {
+        **_as_json(record.summary),
+        "folder": str(record.folder),
+        "recomputed": None if again is None else asdict(again),
     }
 
 

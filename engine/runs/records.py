@@ -240,6 +240,40 @@ class LintResult:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A figure that came out otherwise when a run was scored again."""
+
+    figure: str
+    """Its name, e.g. ``reward`` or ``match_rates.charlson``."""
+    recorded: float | None
+    """What the run's record says; None when it has no such figure."""
+    now: float | None
+    """What was found now."""
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """An imported run's output scored here, beside what its record says."""
+
+    source: str
+    """The source whose reference it was scored against."""
+    at: str
+    """ISO 8601 in UTC."""
+    reward_recorded: float | None
+    """As in the record."""
+    reward_now: float | None
+    """As found here."""
+    strict_recorded: bool | None
+    """As in the record."""
+    strict_now: bool
+    """As found here."""
+    same: bool
+    """Reward and every recorded figure agree at 8 decimals."""
+    differences: tuple[Difference, ...]
+    """Those that do not."""
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """All of `result.json`."""
 
@@ -271,6 +305,8 @@ class RunRecord:
     """Files that were collected and kept."""
     raw: Mapping[str, Any] = field(repr=False)
     """`result.json` as it is; for a living run what is known so far."""
+    recomputed: Recomputed | None = None
+    """Of an imported run that was scored here as well."""
 
     @property
     def run_id(self) -> str:

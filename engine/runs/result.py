@@ -14,7 +14,9 @@ from engine.runs.records import (
     AgentDb,
     AgentResult,
     CanaryResult,
+    Difference,
     LintResult,
+    Recomputed,
     RunRecord,
     RunSummary,
     TestResults,
@@ -154,7 +156,12 @@ def read(folder: Path) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def parse(summary: RunSummary, folder: Path, raw: Mapping[str, Any]) -> RunRecord:
+def parse(
+    summary: RunSummary,
+    folder: Path,
+    raw: Mapping[str, Any],
+    recomputed: Mapping[str, Any] | None = None,
+) -> RunRecord:
     """The record as a dataclass; unknown fields stay in `raw`."""
     return RunRecord(
         summary=summary,
@@ -169,14 +176,28 @@ def parse(summary: RunSummary, folder: Path, raw: Mapping[str, Any]) -> RunRecor
         test_results=_part(raw, "test_results", _test_results),
         filesystem_canary=_part(raw, "filesystem_canary", _canary),
         contamination_lint=_part(raw, "contamination_lint", _lint),
-        artefacts=tuple(raw.get("artefacts") or ()),
+        artefacts=_names(raw.get("artefacts")),
         raw=raw,
+        recomputed=None if recomputed is None else _recomputed(recomputed),
     )
 
 
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, list) else ()
+
+
 def _part(raw: Mapping[str, Any], name: str, make: Any) -> Any:
+    """A part of the record; None where it has not the form that we know (another program's)."""
     value = raw.get(name)
-    return make(value) if isinstance(value, dict) else None
+    try:
+        return make(value) if isinstance(value, dict) else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _recomputed(value: Mapping[str, Any]) -> Recomputed:
+    differences = (Difference(**item) for item in value["differences"])
+    return Recomputed(**{**value, "differences": tuple(differences)})
 
 
 def _agent_db(value: Mapping[str, Any]) -> AgentDb:
@@ -203,7 +224,11 @@ def _test_results(value: Mapping[str, Any]) -> TestResults:
         total=int(value.get("total") or 0),
         reward=value.get("reward"),
         strict_pass=bool(value.get("strict_pass")),
-        match_rates=dict(value.get("match_rates") or {}),
+        match_rates={
+            str(name): float(rate)
+            for name, rate in (value.get("match_rates") or {}).items()
+            if isinstance(rate, int | float)
+        },
         key_precision=value.get("key_precision"),
         key_recall=value.get("key_recall"),
         key_f1=value.get("key_f1"),

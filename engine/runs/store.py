@@ -77,7 +77,16 @@ def _ticket(database: Database) -> None:
     database.conn.execute("CREATE UNIQUE INDEX runs_by_ticket ON runs (ticket)")
 
 
-STEPS = (Step("runs/001-first", _first), Step("runs/002-ticket", _ticket))
+def _origin(database: Database) -> None:
+    database.conn.execute("ALTER TABLE runs ADD COLUMN origin TEXT NOT NULL DEFAULT 'own'")
+    database.conn.execute("ALTER TABLE runs ADD COLUMN folder TEXT")
+
+
+STEPS = (
+    Step("runs/001-first", _first),
+    Step("runs/002-ticket", _ticket),
+    Step("runs/003-origin", _origin),
+)
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,8 @@ class StoredRun:
     """Who works (or worked) on it."""
     facts: Mapping[str, Any]
     """What is known so far, under the names of `result.json`, and what recovery needs."""
+    folder: Path | None = None
+    """Where an imported run's folder is; None for our own, which are in the home."""
 
     @property
     def state(self) -> State:
@@ -255,6 +266,37 @@ class RunStore:
             known = json.loads(_own(con, run_id)["facts"]) | dict(facts)
             con.execute("UPDATE runs SET facts = ? WHERE run_id = ?", [json.dumps(known), run_id])
 
+    def add_published(self, summary: RunSummary, folder: Path, facts: Mapping[str, Any]) -> bool:
+        """Enter a run that was made elsewhere and has ended; False when the id is taken."""
+        owner = Owner.me()
+        row = {name: getattr(summary, name) for name in _SUMMARY.split(", ")} | {
+            "owner_pid": owner.pid,
+            "owner_started": owner.started,
+            "facts": json.dumps(dict(facts)),
+            "folder": os.fspath(folder),
+        }
+        with self._transaction("entering an imported run") as con:
+            done = con.execute(
+                f"INSERT OR IGNORE INTO runs ({', '.join(row)}) "  # noqa: S608 - our own names
+                f"VALUES ({', '.join('?' * len(row))})",
+                list(row.values()),
+            )
+            return done.rowcount == 1
+
+    def note_published(self, run_id: str, source: str, facts: Mapping[str, Any]) -> None:
+        """Keep what was found when an imported run was scored with the data of `source`."""
+        with self._transaction("noting an imported run's figures") as con:
+            row = con.execute(
+                "SELECT facts FROM runs WHERE run_id = ? AND origin = 'published'", [run_id]
+            ).fetchone()
+            if row is None:
+                raise HarnessFault("The imported run is not in the state file any more.")
+            known = json.loads(row["facts"]) | dict(facts)
+            con.execute(
+                "UPDATE runs SET source = ?, facts = ? WHERE run_id = ?",
+                [source, json.dumps(known), run_id],
+            )
+
     def claim(self, run: StoredRun) -> bool:
         """Take over a run whose owner is gone; False when somebody else was quicker."""
         me = Owner.me()
@@ -352,7 +394,7 @@ def _event(con: sqlite3.Connection, run_id: str, at: str, state: State, text: st
 
 _SUMMARY = (
     "run_id, task, source, agent, model, condition, schema, trial, state, failure_reason, "
-    "reward, strict_pass, started_at, ended_at"
+    "reward, strict_pass, started_at, ended_at, origin"
 )
 
 
@@ -374,6 +416,7 @@ def _summary(row: sqlite3.Row) -> RunSummary:
         started_at=row["started_at"],
         ended_at=row["ended_at"],
         live=state in LIVE,
+        origin=row["origin"],
     )
 
 
@@ -382,4 +425,5 @@ def _stored(row: sqlite3.Row) -> StoredRun:
         summary=_summary(row),
         owner=Owner(row["owner_pid"], row["owner_started"]),
         facts=json.loads(row["facts"]),
+        folder=Path(row["folder"]) if row["folder"] else None,
     )

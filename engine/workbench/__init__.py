@@ -13,7 +13,9 @@ from engine.runs.records import (
     AgentDb,
     AgentResult,
     CanaryResult,
+    Difference,
     LintResult,
+    Recomputed,
     RunEvent,
     RunRecord,
     RunRequest,
@@ -21,7 +23,7 @@ from engine.runs.records import (
     TestResults,
     Violation,
 )
-from engine.workbench.types import BackendInfo, ReferenceState, SqlPart
+from engine.workbench.types import BackendInfo, ImportReport, ReferenceState, SqlPart
 from engine.workbench.workbench import Workbench
 
 __all__ = [
@@ -32,7 +34,10 @@ __all__ = [
     "BackendInfo",
     "CanaryResult",
     "Diagnostic",
+    "Difference",
+    "ImportReport",
     "LintResult",
+    "Recomputed",
     "ReferenceState",
     "RunEvent",
     "RunRecord",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.runs.published import Unusable
+from engine.runs.records import RunSummary
+
 
 @dataclass(frozen=True)
 class ReferenceState:
@@ -48,3 +51,17 @@ class SqlPart:
     """Where it departs from the public code, or "none"."""
     text: str
     """The whole file, header included."""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What became of the run folders of an import."""
+
+    imported: tuple[RunSummary, ...]
+    """Runs that are new in the list."""
+    already: tuple[str, ...]
+    """Names of runs that were there, the same."""
+    problems: tuple[Unusable, ...]
+    """Run folders that were not taken, and why."""
+    not_scored: tuple[Unusable, ...]
+    """Runs that were taken but could not be scored again, and why."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +42,23 @@ from engine.references.needs import with_needs
 from engine.runs import folder, hostile, result
 from engine.runs.machine import Assignment, RunMachine
 from engine.runs.output import shown_log
-from engine.runs.records import SCHEMAS, AgentDb, RunEvent, RunRecord, RunRequest, RunSummary
+from engine.runs.records import (
+    SCHEMAS,
+    AgentDb,
+    Recomputed,
+    RunEvent,
+    RunRecord,
+    RunRequest,
+    RunSummary,
+)
 from engine.runs.recovery import Means, recover
 from engine.runs.store import RunStore, StoredRun
 from engine.scoring import align
 from engine.sources import SourceInfo, add_source, find_source, list_sources, remove_source
 from engine.sources.synthetic import synthesize_source
+from engine.workbench.importing import import_runs, place_of, rescore
 from engine.workbench.judges import DIFF, OUTPUT, judge_for
-from engine.workbench.types import BackendInfo, ReferenceState, SqlPart
+from engine.workbench.types import BackendInfo, ImportReport, ReferenceState, SqlPart
 from engine.workspaces import build_workspace
 
 _MEMORY = 4 << 30
@@ -249,9 +258,12 @@ class Workbench:
             UsageError: there is no such run.
         """
         run = self._store.find(run_id)
-        place = self.home.runs / run_id
+        place = place_of(self.home, run)
         raw = None if run.summary.live else result.read(place)
-        return result.parse(run.summary, place, raw or result.compose(run.summary, run.facts))
+        again = run.facts.get("recomputed")
+        return result.parse(
+            run.summary, place, raw or result.compose(run.summary, run.facts), again
+        )
 
     def run_events(self, run_id: str) -> tuple[tuple[str, str, str], ...]:
         """The run's way through its states: (time, state, words), oldest first."""
@@ -259,8 +271,7 @@ class Workbench:
 
     def run_log(self, run_id: str) -> str:
         """The agent's output, at most 1 MiB of it, control characters neutralised."""
-        self._store.find(run_id)
-        return shown_log(self.home.runs / run_id)
+        return shown_log(place_of(self.home, self._store.find(run_id)))
 
     def diff_of(self, run_id: str, *, job: Job) -> Path | None:
         """The run's `diff.duckdb`; made again when it is gone.
@@ -269,13 +280,14 @@ class Workbench:
         it was judged against is gone or has changed.
         """
         run = self._store.find(run_id)
-        place = self.home.runs / run_id
-        path, output = place / DIFF, place / OUTPUT
-        if run.summary.live or not output.is_file():
+        # That of an imported run lies in the home too: its own folder is never written to.
+        path, output = self.home.runs / run_id / DIFF, place_of(self.home, run) / OUTPUT
+        if run.summary.live or output.is_symlink() or not output.is_file():
             return None
         if not path.is_file():
             try:
                 means = self._means(run)
+                path.parent.mkdir(mode=0o700, exist_ok=True)
             except M4Error:
                 return None
             align(
@@ -289,7 +301,7 @@ class Workbench:
         return path
 
     def delete_run(self, run_id: str) -> None:
-        """Delete a run that has ended, with its folder.
+        """Delete a run that has ended, with its folder; of an imported one only what is ours.
 
         Raises:
             UsageError: there is no such run.
@@ -300,6 +312,32 @@ class Workbench:
             hostile.remove(self.home.runs / run_id)
         except OSError as error:
             raise os_error(error, "deleting the run's folder") from error
+
+    def import_runs(self, path: Path, *, sources: Sequence[str] = (), job: Job) -> ImportReport:
+        """Take runs of the published harness into the list, to be opened and never changed.
+
+        Args:
+            path: a folder with any number of run folders, which stays where it is; or a
+                ``.tar``, ``.tar.zst`` or ``.tar.gz`` of one, which is unpacked into the home.
+            sources: runs whose output and reference are there are scored again, each with the
+                first source that fits its task.
+            job: progress and cancel; what was taken before a cancel stays.
+
+        Raises:
+            UsageError: neither folder nor archive; an unknown source.
+            BadInput: no run folder in it; a damaged or hostile archive (nothing is taken).
+            StorageFull: no room for what the archive holds.
+        """
+        return import_runs(self.home, self._store, path, sources=sources, job=job)
+
+    def rescore(self, run_id: str, source: str, *, job: Job) -> Recomputed:
+        """Score an imported run's output with the data of `source`; kept with the run.
+
+        Raises:
+            UsageError: no such run, not an imported one, unknown task or source.
+            BadInput: no output was kept, or the reference is absent or stale.
+        """
+        return rescore(self.home, self._store, run_id, source, job=job)
 
     def recover(
         self, *, on_event: Callable[[RunEvent], None] | None = None
@@ -381,7 +419,7 @@ class Workbench:
         task = find_task(run.summary.task)
         reference = open_reference(self.home, run.summary.source, task.target)
         facts = self._reference_facts(task, run.summary.source)
-        if facts["csv_sha256"] != run.facts["reference"]["csv_sha256"]:
+        if facts["csv_sha256"] != run.facts.get("reference", {}).get("csv_sha256"):
             raise BadInput(
                 "The reference is not the one any more that the run was to be judged against.",
                 todo="Run it again.",

@@ -33,6 +33,8 @@ CONTRACT = {
     "run": "TASK SOURCE --agent --script --model --condition --schema --trial --backend --results",
     "runs list": "",
     "runs show": "RUN",
+    "runs import": "PATH --source",
+    "runs rescore": "RUN --source",
     "doctor": "",
 }
 GLOBAL = ("--home", "--json", "--events", "--version", "--help")
