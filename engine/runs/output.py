@@ -21,7 +21,8 @@ SHOWN_BYTES = 1 << 20
 TAIL_CHARS = 64 << 10
 """Of each stream, in the record."""
 _TRACE_CHARS = 16 << 20
-_EVENT_CHARS = 4 << 20
+EVENT_CHARS = 4 << 20
+"""Of a run's output, about, that is told while it lives."""
 
 
 class RunLog:
@@ -55,7 +56,7 @@ class RunLog:
         with self._lock:
             text = self._decoders[stream].decode(data)
             try:
-                self._write(self._raw[stream], data)
+                write_all(self._raw[stream], data)
                 if text and self._traced <= _TRACE_CHARS:
                     self._traced += len(text)
                     self._line("output", {"stream": stream, "text": text})
@@ -65,7 +66,7 @@ class RunLog:
             except OSError as error:
                 raise os_error(error, "writing the run's log") from error
             self._tails[stream] = (self._tails[stream] + text)[-TAIL_CHARS:]
-            tell = self._on_event if text and self._told <= _EVENT_CHARS else None
+            tell = self._on_event if text and self._told <= EVENT_CHARS else None
             self._told += len(text)
         if tell is not None:
             tell(RunEvent(self._run_id, now(), "log", neutralise(text), stream))
@@ -90,13 +91,14 @@ class RunLog:
 
     def _line(self, kind: str, values: Mapping[str, Any]) -> None:
         line = json.dumps({"at": now(), "kind": kind, **values})
-        self._write(self._trace, line.encode() + b"\n")
+        write_all(self._trace, line.encode() + b"\n")
 
-    @staticmethod
-    def _write(file: Any, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
+
+def write_all(file: Any, data: bytes) -> None:
+    """Write to an unbuffered file until all of it is written."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
 
 
 def shown_log(folder: Path) -> str:

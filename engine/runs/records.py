@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from engine.agents.traces import TraceStep
 from engine.catalogue.task import Task
 from engine.gateway.interface import Budget
 from engine.runs.judge import Diagnostic
@@ -78,12 +79,14 @@ class RunEvent:
     """Which run."""
     at: str
     """ISO 8601 in UTC with milliseconds."""
-    kind: Literal["state", "log"]
-    """A new state, or a piece of the agent's output."""
+    kind: Literal["state", "log", "step"]
+    """A new state, a piece of the agent's output, or a step of its trace (new, or changed)."""
     text: str
-    """The state's name, or output with control characters neutralised."""
+    """The state's name; output or a step's words with control characters neutralised."""
     stream: str | None = None
     """``stdout`` or ``stderr`` for output."""
+    step: TraceStep | None = None
+    """The step, for kind ``step``; one with the same number replaces an earlier one."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ NEXT: dict[State, frozenset[State]] = {
 
 
 class Reason(StrEnum):
-    """Why a run failed: the published values, and three of our own at the end."""
+    """Why a run failed: the published values, and four of our own at the end."""
 
     FILESYSTEM_CANARY = "filesystem_canary"
     DISALLOWED_EGRESS = "disallowed_egress"
@@ -69,6 +69,8 @@ class Reason(StrEnum):
     CONTAMINATION_LINT = "contamination_lint"
     NO_OUTPUT = "no_output"
     EXCEPTION = "exception"
+    MODEL_ERROR = "model_error"
+    """The model's endpoint failed, or did not answer."""
     BUDGET = "budget"
     """The agent used up what it may of its model (requests, tokens, bytes, seconds)."""
     INTERRUPTED = "interrupted"
@@ -78,6 +80,23 @@ class Reason(StrEnum):
 
 
 WITHOUT_REWARD = frozenset(
-    {Reason.EXCEPTION, Reason.INTERRUPTED, Reason.CANCELLED, Reason.AUTH, Reason.RATE_LIMIT}
+    {
+        Reason.EXCEPTION,
+        Reason.INTERRUPTED,
+        Reason.CANCELLED,
+        Reason.AUTH,
+        Reason.RATE_LIMIT,
+        Reason.MODEL_ERROR,
+    }
 )
 """Not the agent's doing: such a run has no reward at all. Every other reason scores 0."""
+
+VIOLATIONS = frozenset(
+    {
+        Reason.DISALLOWED_EGRESS,
+        Reason.EXTERNAL_TOOL_USE,
+        Reason.CLAUDE_MEMORY_ESCAPE,
+        Reason.CONTAMINATION_LINT,
+    }
+)
+"""The agent did what it must not: the record is kept, what it left is dropped."""

@@ -69,7 +69,7 @@ def test_output_is_kept_raw_and_told_neutralised(tmp_path: Path):
 
 def test_a_flood_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(output, "_TRACE_CHARS", 1000)
-    monkeypatch.setattr(output, "_EVENT_CHARS", 1000)
+    monkeypatch.setattr(output, "EVENT_CHARS", 1000)
     events = []
     with contextlib.closing(RunLog("r", tmp_path, events.append)) as log:
         for _ in range(100):
