@@ -1,6 +1,6 @@
-"""Where the shipped content is: `tasks/`, `skills/` and `resources/`.
+"""Where the shipped content is: `tasks/`, `skills/`, `resources/`, and what sandboxes are made of.
 
-In a source tree they lie at the top; an installed wheel carries them inside the
+In a source tree the first three lie at the top, the last in `packaging/`; an installed wheel carries them inside the
 package as `engine/_content/`.
 """
 
@@ -12,7 +12,9 @@ from typing import Literal
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def content_folder(name: Literal["tasks", "skills", "resources"]) -> Path:
+def content_folder(name: Literal["tasks", "skills", "resources", "sandbox"]) -> Path:
     """The folder of shipped content called `name`."""
     shipped = _PACKAGE / "_content" / name
-    return shipped if shipped.is_dir() else _PACKAGE.parent / name
+    if shipped.is_dir():
+        return shipped
+    return _PACKAGE.parent / ("packaging/sandbox" if name == "sandbox" else name)

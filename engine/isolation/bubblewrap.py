@@ -14,18 +14,26 @@ import contextlib
 import os
 import re
 import shutil
-import stat
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from engine.base.errors import HarnessFault, MissingPrerequisite, UsageError
+from engine.base.errors import HarnessFault, MissingPrerequisite
 from engine.base.jobs import Job
 from engine.base.paths import Home
-from engine.isolation import seccomp
+from engine.isolation import programs, seccomp
+from engine.isolation.checks import (
+    ENVIRONMENT,
+    MASKED_FILES,
+    MASKED_FOLDERS,
+    USER,
+    address_space_bytes,
+    check_command,
+    in_memory_bytes,
+)
 from engine.isolation.folders import check_room, hand_over, opened, remove_tree
-from engine.isolation.interface import MIB, Command, Ended, Limits, OnOutput
+from engine.isolation.interface import GATEWAY, PROGRAMS, Command, Ended, Limits, OnOutput
 from engine.isolation.orphans import end_orphans
 from engine.isolation.rootfs import remove_half_made, sandbox_root
 from engine.isolation.supervise import Plan, SetupFailed, supervise
@@ -34,30 +42,7 @@ from engine.isolation.trouble import in_words
 OLDEST = (0, 8, 0)
 """The first version with ``--disable-userns``."""
 
-USER = 65534
-
-ENVIRONMENT = {
-    "HOME": "/job",
-    "LANG": "C.UTF-8",
-    "LC_ALL": "C.UTF-8",
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "PYTHONUNBUFFERED": "1",  # output before a kill is kept
-    "TERM": "dumb",
-    "TMPDIR": "/tmp",  # noqa: S108 - the sandbox's own
-    "TZ": "UTC",
-    "USER": "nobody",
-}
-
-# What /proc tells about the machine and its other users; nothing in here is needed.
-_MASKED_FILES = (
-    *("cmdline", "kcore", "keys", "key-users", "kallsyms", "modules", "sched_debug"),
-    *("timer_list", "latency_stats", "interrupts", "kmsg", "config.gz", "version"),
-    *("mdstat", "partitions", "diskstats", "swaps", "iomem", "ioports"),
-)
-_MASKED_FOLDERS = ("acpi", "asound", "bus", "driver", "fs", "irq", "scsi", "tty")
-
 _NAMES = ("/mnt", "/media", "/srv")
-_PLACE = re.compile(r"/[^\0]*")
 
 
 class Bubblewrap:
@@ -125,12 +110,14 @@ class Bubblewrap:
         """See `Sandbox.run`."""
         program, _ = self._program()
         root = sandbox_root(self._home, job)
-        _check(command)
+        check_command(command)
         with contextlib.ExitStack() as stack:
             stack.enter_context(root.in_use())
+            folders = stack.enter_context(programs.in_use(self._home, command.programs))
             folder = stack.enter_context(opened(command.job_folder))
             as_root = os.geteuid() == 0
-            sources = [root.path, command.job_folder, *command.read_only]
+            sources = [root.path, command.job_folder, *command.read_only, *folders]
+            sources += [command.gateway] if command.gateway is not None else []
             if as_root:
                 hand_over(folder, USER)
                 place = next(name for name in _NAMES if Path(name).is_dir())
@@ -149,6 +136,7 @@ class Bubblewrap:
                 stage=place,
                 binds=binds,
                 limits=command.limits,
+                address_space=address_space_bytes(command),
             )
             try:
                 return supervise(plan, job=job, on_output=on_output)
@@ -161,7 +149,7 @@ class Bubblewrap:
 
     def programs(self) -> Mapping[str, str]:
         """See `Sandbox.programs`."""
-        return {}
+        return programs.installed_programs(self._home)
 
     def remove_leftovers(self) -> int:
         """See `Sandbox.remove_leftovers`.
@@ -170,6 +158,7 @@ class Bubblewrap:
         inside tampered with its namespace's first process before the run was killed.
         """
         removed = end_orphans(self._home) + remove_half_made(self._home)
+        removed += programs.remove_half_installed(self._home)
         scratch = self._home.scratch
         for folder in (*scratch.glob("probe-*"), *scratch.glob("promises-*")):
             owner = folder.name.split("-")[1]
@@ -205,18 +194,23 @@ class Bubblewrap:
 
 
 def _options(command: Command, shown: list[str]) -> list[str]:
-    """Bubblewrap's options; `shown` are root, job folder and read-only files as it sees them."""
-    limits = command.limits
-    in_memory = str(max(MIB, min(512 * MIB, limits.memory_bytes // 4)))
+    """Bubblewrap's options.
+
+    `shown` are the root, the job folder, read-only files, programs and the gateway as it sees them.
+    """
+    in_memory = str(in_memory_bytes(command.limits))
     root, job_folder, *read_only = shown
+    places = [*command.read_only.values()]
+    places += [f"{PROGRAMS}/{name}" for name in dict.fromkeys(command.programs)]
+    places += [GATEWAY] if command.gateway is not None else []
     options = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
     options += ["--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"]
     options += ["--uid", str(USER), "--gid", str(USER)]
     options += ["--ro-bind", root, "/", "--proc", "/proc"]
-    for name in _MASKED_FILES:
+    for name in MASKED_FILES:
         if Path("/proc", name).exists():
             options += ["--ro-bind", "/dev/null", f"/proc/{name}"]
-    for name in _MASKED_FOLDERS:
+    for name in MASKED_FOLDERS:
         if Path("/proc", name).is_dir():
             options += ["--perms", "0555", "--size", "4096", "--tmpfs", f"/proc/{name}"]
             options += ["--remount-ro", f"/proc/{name}"]
@@ -224,52 +218,12 @@ def _options(command: Command, shown: list[str]) -> list[str]:
     options += ["--perms", "1777", "--size", in_memory, "--tmpfs", "/dev/shm"]  # noqa: S108
     options += ["--perms", "1777", "--size", in_memory, "--tmpfs", "/tmp"]  # noqa: S108
     options += ["--bind", job_folder, "/job"]
-    for source, target in zip(read_only, command.read_only.values(), strict=True):
+    if command.programs:
+        options += ["--perms", "0755", "--size", "65536", "--tmpfs", PROGRAMS]
+    for source, target in zip(read_only, places, strict=True):
         options += ["--ro-bind", source, target]
+    options += ["--remount-ro", PROGRAMS] if command.programs else []
     options += ["--remount-ro", "/", "--chdir", "/job", "--clearenv"]
     for name, value in {**ENVIRONMENT, **command.env}.items():
         options += ["--setenv", name, value]
     return options
-
-
-def _check(command: Command) -> None:
-    """Refuse what cannot be meant.
-
-    Raises:
-        UsageError, MissingPrerequisite: see `Sandbox.run`.
-    """
-    words = (*command.argv, *command.env, *command.env.values(), *command.read_only.values())
-    if not command.argv or any("\0" in word for word in words):
-        raise UsageError("The command for the sandbox is empty or holds a NUL character.")
-    if any("=" in name or not name for name in command.env):
-        raise UsageError("A variable's name in the environment is empty or holds '='.")
-    as_root = os.geteuid() == 0
-    for source, target in command.read_only.items():
-        place = PurePosixPath(target)
-        if not _PLACE.fullmatch(target) or ".." in place.parts or place.parts[1:2] != ("job",):
-            raise UsageError(f"Only places below /job can be shown in the sandbox, not {target}.")
-        if len(place.parts) < 3:  # noqa: PLR2004 - "/", "job", a name
-            raise UsageError("The job folder itself cannot be covered.")
-        try:
-            mode = source.lstat().st_mode
-        except OSError as error:
-            raise UsageError(f"What is to be shown as {target} does not exist.") from error
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise UsageError(f"What is to be shown as {target} is no file or folder.")
-        needed = 0o005 if stat.S_ISDIR(mode) else 0o004
-        readable = mode & needed == needed if as_root else os.access(source, os.R_OK)
-        if not readable:
-            raise MissingPrerequisite(
-                f"The sandbox's user cannot read what is to be shown as {target}.",
-                todo="Let others read the file (chmod o+r); its folder may stay closed.",
-            )
-        _check_place(command.job_folder, place.relative_to("/job"))
-
-
-def _check_place(folder: Path, place: PurePosixPath) -> None:
-    """A place in the job folder where something is shown must not lead elsewhere by a symlink."""
-    walked = folder
-    for part in place.parts:
-        walked = walked / part
-        if walked.is_symlink():
-            raise UsageError(f"A symlink stands in the job folder where {place} is to be shown.")

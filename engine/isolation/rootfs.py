@@ -40,8 +40,9 @@ from engine.base.files import os_error, sha256_of, write_json
 from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home
 from engine.isolation.elf import needed_libraries
+from engine.isolation.interface import GATEWAY, PROGRAMS
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever this module makes something else of the same ingredients."""
 
 PACKAGES = ("duckdb", "pandas", "numpy")
@@ -60,6 +61,7 @@ _STDLIB_LEFT_OUT = (
     *("config-*", "_test*.so", "_tkinter*.so", "_ctypes_test*.so", "EXTERNALLY-MANAGED"),
 )
 _PACKAGE_LEFT_OUT = {"tests", "__pycache__", "direct_url.json", "INSTALLER", "REQUESTED"}
+_KEY = re.compile(r"[0-9a-f]{16}")
 _GLIBC_PARTS = ("libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1", "libm.so.6")
 
 _ETC = {
@@ -219,7 +221,8 @@ class _Builder:
         self.binaries: list[Path] = []  # the host's files whose libraries are needed
 
     def build(self) -> None:
-        for name in ("usr/bin", "usr/lib", "usr/local/bin", "etc", "proc", "dev", "tmp", "job"):
+        empty = ("proc", "dev", "tmp", "job", GATEWAY.strip("/"), PROGRAMS.strip("/"))
+        for name in ("usr/bin", "usr/lib", "usr/local/bin", "etc", *empty):
             (self.root / name).mkdir(parents=True)
         for name in ("bin", "lib", "lib64", "sbin"):
             (self.root / name).symlink_to("usr/bin" if name == "sbin" else f"usr/{name}")
@@ -358,7 +361,8 @@ def _tidy(place: Path, keep: str | None) -> int:
     """Remove half-made roots and those of other versions that no sandbox stands on."""
     removed = 0
     for folder in place.iterdir():
-        if not folder.is_dir() or folder.name == keep:
+        made_here = folder.suffix == ".part" or _KEY.fullmatch(folder.name)
+        if not made_here or not folder.is_dir() or folder.name == keep:
             continue
         if folder.suffix == ".part":
             shutil.rmtree(folder, ignore_errors=True)

@@ -91,6 +91,9 @@ class Plan:
     binds: tuple[tuple[str, str], ...]
     """Host path, name below `stage`."""
     limits: Limits
+    """What the command may use."""
+    address_space: int
+    """RLIMIT_AS in bytes."""
 
 
 def supervise(plan: Plan, *, job: Job | None, on_output: OnOutput | None) -> Ended:
@@ -201,7 +204,7 @@ class _Run:
             "binds": plan.binds,
             "user": plan.user,
             "cpus": _some_processors(plan.limits.cpus),
-            "rlimits": _rlimits(plan.limits),
+            "rlimits": _rlimits(plan.limits, plan.address_space),
             "descriptors": [[inherited[name], number] for name, number in DESCRIPTORS.items()],
             "program": plan.program,
             # Readable inside as /proc/1/cmdline: it names no path of the host.
@@ -502,13 +505,12 @@ def _some_processors(count: int) -> list[int]:
     return secrets.SystemRandom().sample(allowed, min(count, len(allowed)))
 
 
-def _rlimits(limits: Limits) -> dict[str, int]:
+def _rlimits(limits: Limits, address_space: int) -> dict[str, int]:
     return {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": limits.file_bytes,
         "RLIMIT_NOFILE": max(limits.open_files, 64),
-        # Programs reserve more than they use; the watch counts what is used.
-        "RLIMIT_AS": limits.memory_bytes * 2 + 2048 * MIB,
+        "RLIMIT_AS": address_space,
         "RLIMIT_CPU": int(limits.wall_seconds * limits.cpus) + 5,
         "RLIMIT_MSGQUEUE": 0,
     }

@@ -29,7 +29,7 @@ def test_it_is_made_once_and_whole(sandbox_home: Home):
 def test_it_holds_nothing_of_the_host(sandbox_home: Home):
     root = sandbox_root(sandbox_home).path
     assert {entry.name for entry in root.iterdir()} == {
-        *("bin", "dev", "etc", "job", "lib", "lib64", "proc", "sbin", "tmp", "usr")
+        *("bin", "dev", "etc", "job", "lib", "lib64", "opt", "proc", "run", "sbin", "tmp", "usr")
     }
     assert {entry.name for entry in (root / "etc").iterdir()} == set(rootfs._ETC)
     private = [str(Path.home()) + "/", str(sandbox_home.root), sys.base_prefix + "/"]
