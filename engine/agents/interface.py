@@ -68,6 +68,8 @@ class Launch:
     """The model's name for the record."""
     reasoning_effort: str | None = None
     """The effort that will really be used."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What else the run's record says of this launch, JSON-ready (agent ``replay``)."""
 
 
 EndedBy = Literal["exited", "timeout", "memory", "processes", "disk", "cancelled"]

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.agents.interface import DATABASE, INSTRUCTION, JOB, OUTPUT
-from engine.base.errors import UsageError, bad_file
+from engine.base.errors import HarnessFault, UsageError, bad_file
 from engine.base.files import os_error
 from engine.catalogue.task import Task
 from engine.controls import GeneratedSkill, decoy_skill, every_skill, raw_sql_skill
@@ -24,6 +24,10 @@ from engine.runs.records import CONDITIONS
 
 WORK = "work"
 """Name of the agent's folder inside the run folder."""
+SKILL = "SKILL.md"
+"""The file that makes a folder a skill."""
+_STANDING = ("agents.md", "claude.md", "gemini.md")
+"""Files that agents read as standing instructions, wherever they lie."""
 _NOTES = Path(__file__).parent / "notes"
 _RESERVE = ".reserve"
 _RESERVE_BYTES = 512 << 10
@@ -179,6 +183,31 @@ def lay_out(
                 _copy_skill(skill, to)
     except OSError as error:
         raise os_error(error, "laying out the run's folder") from error
+
+
+def prove_given(
+    work: Path, skills: tuple[Path | GeneratedSkill, ...], skills_folder: str
+) -> tuple[str, ...]:
+    """The skill files that lie before the agent; nothing may but those of the condition.
+
+    Looks through everything in the work folder, what is meant for the agent's HOME included.
+
+    Raises:
+        HarnessFault: there is a skill, or a file of standing instructions, that the condition
+            does not give, or one that it gives is not there. The run must not start.
+    """
+    wanted = {f"{skills_folder}/{skill.name}/" for skill in skills}
+    found = []
+    for entry in hostile.walk(work):
+        base = entry.name.rsplit("/", 1)[-1].lower()
+        if base == SKILL.lower():
+            found.append(entry.name)
+        is_ours = any(entry.name.startswith(folder) for folder in wanted)
+        if not is_ours and (base == SKILL.lower() or base in _STANDING):
+            raise HarnessFault(f"The work folder holds {base}, which the condition does not give.")
+    if missing := [folder for folder in wanted if f"{folder}{SKILL}" not in found]:
+        raise HarnessFault(f"The work folder lacks {len(missing)} of the condition's skills.")
+    return tuple(found)
 
 
 def _copy_skill(skill: Path, to: Path) -> None:
