@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from engine import audit
 from engine.base.duck import in_words, interruptible, quote, quote_text
 from engine.base.errors import BadInput, UsageError
 from engine.base.files import writing
@@ -80,9 +81,13 @@ def build_concepts(
         set_limits(con, threads=threads, memory_limit=memory_limit)
         if only is not None:
             must_be_there(graph, order, source_columns(con))
-        return build_tables(
-            con, graph, order, digest=info.digest, job=job, at_once=side_by_side(con)
-        )
+        asked: audit.Facts = {"asked": "all" if only is None else list(only)}
+        with audit.recorded(home, "concepts.build", source=source, facts=asked) as found:
+            done = build_tables(
+                con, graph, order, digest=info.digest, job=job, at_once=side_by_side(con)
+            )
+            found["rows"] = {q.name: q.rows or 0 for q in done if q.status == "built"}
+    return done
 
 
 def _if_all_fresh(info: SourceInfo, order: Sequence[Query]) -> tuple[Built, ...] | None:
@@ -165,19 +170,25 @@ def export_concepts(home: Home, source: str, out: Path, *, job: Job) -> tuple[Ex
                 todo=f"Run `m4bench concepts build {source}` first.",
             )
         done: list[Exported] = []
-        for position, name in enumerate(sorted(fresh)):
-            job.progress("export", position, len(fresh), name)
-            order = ", ".join(quote(column) for column in graph.concepts[name].key) or "ALL"
-            path = out / f"{name}.parquet"
-            with writing(path, f"exporting {name}") as part, interruptible(con, job):
-                con.execute(
-                    f"COPY (SELECT * FROM {DERIVED}.{quote(name)} ORDER BY {order}) "  # noqa: S608
-                    f"TO {quote_text(str(part))} (FORMAT parquet, COMPRESSION zstd)"
-                )
-            done.append(Exported(name, fresh[name][0], path))
+        with audit.recorded(home, "export.concepts", source=source, object=out.name) as found:
+            for position, name in enumerate(sorted(fresh)):
+                job.progress("export", position, len(fresh), name)
+                path = out / f"{name}.parquet"
+                _export_one(con, graph.concepts[name], path, job)
+                done.append(Exported(name, fresh[name][0], path))
+                found["rows"] = {item.name: item.rows for item in done}
         job.progress("export", len(fresh), len(fresh), "concepts are exported")
     except duckdb.Error as error:
         raise in_words(error, "exporting the concepts") from error
     finally:
         con.close()
     return tuple(done)
+
+
+def _export_one(con: duckdb.DuckDBPyConnection, concept: Query, path: Path, job: Job) -> None:
+    order = ", ".join(quote(column) for column in concept.key) or "ALL"
+    with writing(path, f"exporting {concept.name}") as part, interruptible(con, job):
+        con.execute(
+            f"COPY (SELECT * FROM {DERIVED}.{quote(concept.name)} ORDER BY {order}) "  # noqa: S608
+            f"TO {quote_text(str(part))} (FORMAT parquet, COMPRESSION zstd)"
+        )

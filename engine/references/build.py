@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 from filelock import FileLock, Timeout
 
+from engine import audit
 from engine.base.duck import in_words, interruptible, quote, quote_text
 from engine.base.errors import Busy, UsageError
 from engine.base.files import os_error, sha256_of, writing
@@ -112,24 +113,54 @@ def build_references(
         _must_have_tables(info, stale)
         if needed:
             build_concepts(home, source, sorted(needed), job=job)
-        for position, target in enumerate(targets):
-            job.check()
-            job.progress("references", position, len(targets), target.name)
-            if target in stale:
-                built = _build_one(home, info, target, job)
-                job.message(f"{built.key}: {built.rows:,} rows in {built.seconds:.2f} s")
-                if built.duplicate_keys:
-                    job.message(
-                        f"{built.key}: {built.duplicate_keys} rows repeat a key, so nothing can "
-                        "be scored on it: the source's tables hold rows twice."
-                    )
-            else:
-                built = _as_it_stands(home, source, target.name)
-            if out is not None:
-                copy_file(built.path, out / f"{target.name}.parquet", "copying a reference")
-            done.append(built)
+        with _told(home, source, stale, targets, out) as (built_now, copied):
+            for position, target in enumerate(targets):
+                job.check()
+                job.progress("references", position, len(targets), target.name)
+                if target in stale:
+                    built = _build_one(home, info, target, job)
+                    built_now[built.key] = built.rows
+                    _say_built(built, job)
+                else:
+                    built = _as_it_stands(home, source, target.name)
+                if out is not None:
+                    copy_file(built.path, out / f"{target.name}.parquet", "copying a reference")
+                    copied[built.key] = built.rows
+                done.append(built)
     job.progress("references", len(targets), len(targets), "references are built")
     return tuple(done)
+
+
+@contextlib.contextmanager
+def _told(
+    home: Home, source: str, stale: Sequence[Query], targets: Sequence[Query], out: Path | None
+) -> Iterator[tuple[dict[str, int], dict[str, int]]]:
+    """The audit log hears what is built and what is copied out: rows by key, filled inside."""
+    built: dict[str, int] = {}
+    copied: dict[str, int] = {}
+    with contextlib.ExitStack() as stack:
+        if stale:
+            keys: audit.Facts = {"keys": [target.name for target in stale]}
+            stack.enter_context(
+                audit.recorded(home, "references.build", source=source, facts=keys)
+            )["rows"] = built
+        if out is not None:
+            keys = {"keys": [target.name for target in targets]}
+            stack.enter_context(
+                audit.recorded(
+                    home, "export.references", source=source, object=out.name, facts=keys
+                )
+            )["rows"] = copied
+        yield built, copied
+
+
+def _say_built(built: BuiltReference, job: Job) -> None:
+    job.message(f"{built.key}: {built.rows:,} rows in {built.seconds:.2f} s")
+    if built.duplicate_keys:
+        job.message(
+            f"{built.key}: {built.duplicate_keys} rows repeat a key, so nothing can "
+            "be scored on it: the source's tables hold rows twice."
+        )
 
 
 def _targets(info: SourceInfo, keys: Sequence[str] | None) -> tuple[Query, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from engine import audit
 from engine.base.duck import connect, in_words, quote, quote_text
 from engine.base.errors import BadInput, HarnessFault, UsageError, bad_file
 from engine.base.jobs import Job, SimpleJob
@@ -158,18 +159,34 @@ class _Adding:
                     return before
                 raise taken(self.name)
             self._say_ignored()
-            rows.begin(self.name, self.layout.facts.kind, self._assumed(), self._mark())
-            try:
-                self._import(rows)
-            except BadInput:
-                after = rows.get(self.name)
-                if before is None and (after is None or not after.tables):
-                    forget(self.home, self.name)  # refused at once: leave nothing behind
-                raise
-            info = rows.get(self.name)
+            with audit.recorded(
+                self.home,
+                "source.synth" if self.synthetic else "source.import",
+                source=self.name,
+                facts={"kind": self.layout.facts.kind, "tables": len(self.layout.tables)},
+            ) as found:
+                self._begin_and_import(rows, before)
+                info = rows.get(self.name)
+                if info is not None:
+                    found |= {
+                        "access": info.access,
+                        "digest": info.digest,
+                        "rows": {table.name: table.rows for table in info.tables},
+                        "stays": info.stays,
+                    }
         if info is None:
             raise HarnessFault("The source vanished from the list while it was added.")
         return info
+
+    def _begin_and_import(self, rows: SourceRows, before: SourceInfo | None) -> None:
+        rows.begin(self.name, self.layout.facts.kind, self._assumed(), self._mark())
+        try:
+            self._import(rows)
+        except BadInput:
+            after = rows.get(self.name)
+            if before is None and (after is None or not after.tables):
+                forget(self.home, self.name)  # refused at once: leave nothing behind
+            raise
 
     def _assumed(self) -> Access:
         return "synthetic" if self.synthetic else "credentialed"

@@ -17,6 +17,7 @@ from pathlib import Path
 import duckdb
 from filelock import FileLock, Timeout
 
+from engine import audit
 from engine.base.duck import MEMORY_LIMIT, connect, in_words, interruptible
 from engine.base.errors import BadInput, Busy, UsageError
 from engine.base.files import os_error
@@ -99,8 +100,12 @@ def remove_source(home: Home, name: str) -> None:
         UsageError: there is none of that name.
         Busy: another program is writing it.
     """
-    find_source(home, name)
-    with locked(home, name, "it was to be removed"):
+    info = find_source(home, name)
+    facts: audit.Facts = {"access": info.access, "digest": info.digest}
+    with (
+        locked(home, name, "it was to be removed"),
+        audit.recorded(home, "source.remove", source=name, facts=facts),
+    ):
         forget(home, name)
 
 

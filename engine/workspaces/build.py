@@ -14,6 +14,7 @@ import duckdb
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from engine import audit
 from engine.base.duck import connect, in_words, interruptible, quote, quote_text
 from engine.base.errors import BadInput, HarnessFault, UsageError
 from engine.base.files import os_error, write_json, writing
@@ -101,10 +102,18 @@ def build_workspace(
         manifest = _cached(path, inputs)
         if manifest is None:
             _manifest_path(path).unlink(missing_ok=True)
-            digest = _write(home, info, path, tables, absent_names(task), job=job)
-            manifest = _remember(path, tables, inputs, digest)
+            with audit.recorded(home, "workspace.build", source=source, object=task.name) as found:
+                digest = _write(home, info, path, tables, absent_names(task), job=job)
+                manifest = _remember(path, tables, inputs, digest)
+                found |= {"schema": schema, "tables": len(tables), "sha256": digest}
         if out is not None:
-            with writing(out, "copying the workspace") as part:
+            facts: audit.Facts = {"task": task.name, "sha256": manifest.sha256}
+            with (
+                audit.recorded(
+                    home, "export.workspace", source=source, object=out.name, facts=facts
+                ),
+                writing(out, "copying the workspace") as part,
+            ):
                 shutil.copyfile(path, part)
     return WorkspaceInfo(
         path=out or path,
