@@ -342,6 +342,17 @@ class RunStore:
             ).fetchall()
         return tuple(_summary(row) for row in rows)
 
+    def judged(self, most: int = 2000) -> tuple[StoredRun, ...]:
+        """The newest runs that ended with a reward, newest first."""
+        with self._open("reading the runs") as con:
+            rows = con.execute(
+                "SELECT * FROM runs WHERE reward IS NOT NULL AND ended_at IS NOT NULL "
+                "AND origin = 'own' "
+                "ORDER BY started_at DESC, rowid DESC LIMIT ?",
+                [most],
+            ).fetchall()
+        return tuple(map(_stored, rows))
+
     def orphans(self) -> tuple[StoredRun, ...]:
         """Runs in a live state whose process is gone, oldest first."""
         with self._open("looking for interrupted runs") as con:

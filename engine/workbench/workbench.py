@@ -58,6 +58,7 @@ from engine.sources import SourceInfo, add_source, find_source, list_sources, re
 from engine.sources.synthetic import synthesize_source
 from engine.workbench.importing import import_runs, place_of, rescore
 from engine.workbench.judges import DIFF, OUTPUT, judge_for
+from engine.workbench.queueing import Queueing
 from engine.workbench.types import BackendInfo, ImportReport, ReferenceState, SqlPart
 from engine.workspaces import build_workspace
 
@@ -65,7 +66,7 @@ _MEMORY = 4 << 30
 _SHARE_OF_MEMORY = 0.6
 
 
-class Workbench:
+class Workbench(Queueing):
     """The engine on one home folder.
 
     Errors are those of `engine.base.errors`; `Cancelled` when the job was stopped.
@@ -233,19 +234,22 @@ class Workbench:
             reference_facts=self._reference_facts(task, request.source),
             private=self._private(),
             answers=(content_folder("tasks").resolve(),),
-            limits=Limits(
-                wall_seconds=request.time_limit_seconds,
-                memory_bytes=min(_MEMORY, int(psutil.virtual_memory().total * _SHARE_OF_MEMORY)),
-            ),
+            limits=self.limits_of(request),
         )
         job.check()
         run_id = self._machine.run(
             assignment, judge_for(task, self.home), job=job, on_event=on_event
         )
         record = self.run_record(run_id)
-        if request.results is not None:
-            _copy(record.folder, request.results / run_id)
+        self._deliver(request, run_id)
         return record
+
+    def limits_of(self, request: RunRequest) -> Limits:
+        """What the run's agent may use of this machine."""
+        return Limits(
+            wall_seconds=request.time_limit_seconds,
+            memory_bytes=min(_MEMORY, int(psutil.virtual_memory().total * _SHARE_OF_MEMORY)),
+        )
 
     def runs(self, *, task: str | None = None) -> tuple[RunSummary, ...]:
         """All runs (of a task), newest first."""
@@ -396,6 +400,11 @@ class Workbench:
                 raise os_error(error, "making the folder for results") from error
         return task
 
+    def _deliver(self, request: RunRequest, run_id: str) -> None:
+        """A copy of the ended run where the user wants it, whole; one that is there stays."""
+        if request.results is not None and not (request.results / run_id).exists():
+            _copy(self.home.runs / run_id, request.results / run_id)
+
     def _private(self) -> tuple[Path, ...]:
         home = self.home
         return (home.root, home.sources, home.references, home.workspaces, home.runs)
@@ -429,8 +438,11 @@ class Workbench:
 
 def _copy(place: Path, to: Path) -> None:
     """A copy of a run folder where the user wants it."""
+    part = to.with_name(f".{to.name}.part")  # a copy that a kill cut short is begun anew
     try:
-        shutil.copytree(place, to)
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.copytree(place, part)
+        part.rename(to)
     except OSError as error:
         raise os_error(error, "copying the run's folder") from error
     except shutil.Error as error:
