@@ -29,7 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("diff", "The aligned rows of an output and its reference."),
     "sandbox": ("sandbox", "Is isolation possible here, and does it hold."),
     "run": ("run", "Run an agent on a task in the sandbox and score it."),
+    "queue": ("queue", "Runs that are to be made: add, order, pause, cancel, carry out."),
+    "campaign": ("campaign", "Many runs from one file: check, run, look, go on, stop."),
     "runs": ("runs", "List and show runs."),
+    "audit": ("audit", "What touched the sources, and whether the record of it holds."),
     "doctor": ("doctor", "What works on this machine and what is missing."),
 }
 

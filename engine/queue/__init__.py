@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.queue.lease import Lease
 from engine.queue.records import (
+    ACTIVE,
     ENDED,
     Batch,
     Item,
@@ -20,6 +21,7 @@ from engine.queue.store import Move, QueueStore, QueueWatch
 from engine.queue.worker import Worker
 
 __all__ = [
+    "ACTIVE",
     "ENDED",
     "Batch",
     "Item",

@@ -6,6 +6,9 @@ any of them. Everything that it gives back is a plain frozen dataclass.
 
 from __future__ import annotations
 
+from engine.queue import Batch, Item, ItemState, Lane, QueueState, QueueWatch
+from engine.queue.checks import Check
+from engine.queue.estimate import Estimate, Price
 from engine.runs.judge import Diagnostic
 from engine.runs.records import (
     CONDITIONS,
@@ -32,11 +35,20 @@ __all__ = [
     "AgentDb",
     "AgentResult",
     "BackendInfo",
+    "Batch",
     "CanaryResult",
+    "Check",
     "Diagnostic",
     "Difference",
+    "Estimate",
     "ImportReport",
+    "Item",
+    "ItemState",
+    "Lane",
     "LintResult",
+    "Price",
+    "QueueState",
+    "QueueWatch",
     "Recomputed",
     "ReferenceState",
     "RunEvent",
