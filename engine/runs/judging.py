@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from engine.base.errors import HarnessFault
 from engine.catalogue.task import Task
-from engine.runs import lint
+from engine.runs import lint, replayed
 from engine.runs.folder import WORK
 from engine.runs.judge import Judge
 from engine.runs.live import LiveRun
-from engine.runs.states import Reason, State
+from engine.runs.records import LintResult
+from engine.runs.states import VIOLATIONS, Reason, State
 
 
 def judge_collected(run: LiveRun, task: Task, reference: Path, judge: Judge) -> None:
@@ -35,21 +38,43 @@ def judge_collected(run: LiveRun, task: Task, reference: Path, judge: Judge) -> 
     )
     found = lint.lint(run.place, given, job=run.job)
     run.note({"contamination_lint": asdict(found)})
-    if not found.passed:
-        for name in facts["artefacts"]:
-            (run.place / name).unlink(missing_ok=True)
-        shutil.rmtree(run.place / "agent", ignore_errors=True)
-        run.note({"artefacts": []})
-        rules = sorted({lint.RULES[item.pattern] for item in found.violations})
-        run.close(Reason.CONTAMINATION_LINT, f"The agent's folder holds {'; '.join(rules)}.")
+    fault = facts["_fault"]
+    violation = _violation(found, fault)
+    if violation is not None:
+        _drop(run)
+        run.close(*violation)
         return
-    if facts["_fault"] is not None:
-        reason, detail = facts["_fault"]
-        run.close(Reason(reason), detail)
+    if fault is not None:
+        _compare_replayed(run, facts, None)
+        run.close(Reason(fault[0]), fault[1])
         return
     run.enter(State.SCORING)
     artefacts = {name: run.place / name for name in facts["artefacts"]}
     verdict = judge.judge(task, reference, artefacts, run.place, job=run.job)
     if verdict.reward is None:
         raise HarnessFault("The judge gave no reward.")
+    _compare_replayed(run, facts, verdict.reward)
     run.done(verdict)
+
+
+def _violation(found: LintResult, fault: tuple[str, str] | None) -> tuple[Reason, str] | None:
+    """What the agent did that it must not, worst first."""
+    if fault is not None and Reason(fault[0]) in VIOLATIONS:
+        return Reason(fault[0]), fault[1]
+    if not found.passed:
+        rules = sorted({lint.RULES[item.pattern] for item in found.violations})
+        return Reason.CONTAMINATION_LINT, f"The agent's folder holds {'; '.join(rules)}."
+    return None
+
+
+def _drop(run: LiveRun) -> None:
+    """Delete what the agent left; the record, the trace and the logs stay."""
+    for name in run.facts()["artefacts"]:
+        (run.place / name).unlink(missing_ok=True)
+    shutil.rmtree(run.place / "agent", ignore_errors=True)
+    run.note({"artefacts": []})
+
+
+def _compare_replayed(run: LiveRun, facts: Mapping[str, Any], reward: float | None) -> None:
+    if facts.get("_record") is not None:
+        run.note({"replay": replayed.compared(run.place, facts, reward)})

@@ -7,7 +7,6 @@ ours, and the user's Cancel, end without a reward and are raised to the caller a
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,21 +16,22 @@ from typing import Any
 
 from engine import __version__
 from engine.agents.interface import DATABASE, INSTRUCTION, JOB, Agent, AgentRequest, Launch
-from engine.base.errors import Cancelled, StorageFull
+from engine.base.errors import StorageFull
 from engine.base.files import sha256_of
 from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.catalogue.task import Task
+from engine.gateway.interface import PORT
 from engine.isolation.canary import run_canary
-from engine.isolation.interface import Command, Ended, Limits, Sandbox
-from engine.runs import collect, folder, hostile
+from engine.isolation.interface import Limits, Sandbox
+from engine.runs import collect, folder, hostile, working
 from engine.runs.judge import Judge
 from engine.runs.judging import judge_collected
 from engine.runs.live import LiveRun, OnEvent
-from engine.runs.output import TRACE, RunLog
 from engine.runs.records import AgentDb, RunRequest, RunSummary
 from engine.runs.states import Reason, State
 from engine.runs.store import RunStore, now
+from engine.runs.working import Way, Worked
 
 LEAST_ROOM = 1 << 20
 """With fewer free bytes than this after the agent's end, nothing that it wrote can be trusted."""
@@ -65,6 +65,16 @@ class Assignment:
     """Further folders whose paths no agent can have seen (shipped content: not written to)."""
     limits: Limits
     """What the agent may use."""
+    way: Way | None = None
+    """Its way to a model; None for agents that need none."""
+    record: Path | None = None
+    """The run folder that is replayed."""
+
+    @property
+    def agent_version(self) -> str | None:
+        """Of the agent's program, as the sandbox has it; None for agents without one."""
+        program = self.agent.program
+        return None if program is None else self.sandbox.programs().get(program)
 
     @property
     def mounts(self) -> dict[Path, str]:
@@ -75,6 +85,26 @@ class Assignment:
     def given(self) -> frozenset[str]:
         """What is ours in the work folder (folders end in "/"); the agent's script is not."""
         return frozenset({DATABASE, INSTRUCTION, _OURS, f"{self.agent.skills_folder}/"})
+
+    def launch(self, instruction: str) -> Launch:
+        """What is started.
+
+        Raises:
+            UsageError, BadInput: as `Agent.launch`.
+        """
+        request = self.request
+        return self.agent.launch(
+            AgentRequest(
+                instruction=instruction,
+                script=request.script,
+                model=request.model,
+                reasoning_effort=request.reasoning_effort,
+                gateway=f"http://127.0.0.1:{PORT}" if self.way is not None else None,
+                api=None if self.way is None else self.way.endpoint.api,
+                record=self.record,
+                memory_bytes=self.limits.memory_bytes,
+            )
+        )
 
 
 class RunMachine:
@@ -97,14 +127,7 @@ class RunMachine:
         request, task = assignment.request, assignment.task
         skills = folder.skills_for(task, request.condition)
         instruction = folder.instruction_for(task, request.condition)
-        launch = assignment.agent.launch(
-            AgentRequest(
-                instruction=instruction,
-                script=request.script,
-                model=request.model,
-                memory_bytes=assignment.limits.memory_bytes,
-            )
-        )
+        launch = assignment.launch(instruction)
         run_id = self._enter_new(assignment, launch, [path.name for path in skills])
         run = self.live(run_id, job, on_event)
         with run.closing():
@@ -114,14 +137,16 @@ class RunMachine:
             folder.lay_out(
                 work,
                 instruction=instruction,
-                files=launch.files,
+                files=working.laid_out(assignment.agent, launch),
                 skills=skills,
                 skills_folder=assignment.agent.skills_folder,
             )
+            proven = folder.prove_given(work, skills, assignment.agent.skills_folder)
             (run.place / INSTRUCTION).write_text(instruction, encoding="utf-8")
-            if _canary(run, assignment, _hashes(work, assignment.given)):
-                ended = self._agent(run, assignment, launch)
-                _collect(run, assignment, ended)
+            given = {"given_files": _hashes(work, assignment.given), "skill_files": list(proven)}
+            if _canary(run, assignment, given):
+                worked = self._agent(run, assignment, launch)
+                _collect(run, assignment, worked)
                 judge_collected(run, task, assignment.reference, judge)
         return run_id
 
@@ -145,12 +170,18 @@ class RunMachine:
         facts = {
             "engine_version": __version__,
             "reasoning_effort": launch.reasoning_effort,
-            "reasoning_effort_requested": None,
+            "reasoning_effort_requested": request.reasoning_effort,
+            "model_requested": request.model,
+            "agent_version": assignment.agent_version,
+            "endpoint": _endpoint(assignment.way),
+            "budget": asdict(request.budget) if assignment.way is not None else None,
+            **launch.notes,
             "time_limit_seconds": assignment.limits.wall_seconds,
             "backend": assignment.sandbox.name,
             "skills": skills,
             "reference": dict(assignment.reference_facts),
             "agent_db": asdict(assignment.agent_db),
+            "_record": None if assignment.record is None else str(assignment.record),
             "_private": [str(path) for path in (*assignment.private, *assignment.answers)],
             "_shown": [str(path) for path in (self._home.sandbox, *assignment.mounts)],
         }
@@ -187,60 +218,37 @@ class RunMachine:
             # Two runs in one second: the name takes the next free second.
             at += timedelta(seconds=1)
 
-    def _agent(self, run: LiveRun, assignment: Assignment, launch: Launch) -> Ended:
+    def _agent(self, run: LiveRun, assignment: Assignment, launch: Launch) -> Worked:
         run.enter(State.RUNNING)
-        command = Command(
-            argv=launch.argv,
-            job_folder=run.place / folder.WORK,
-            env=launch.env,
-            read_only=assignment.mounts,
+        worked = working.work(
+            run,
+            assignment.agent,
+            launch,
+            assignment.sandbox,
+            way=assignment.way,
+            budget=assignment.request.budget,
+            mounts=assignment.mounts,
             limits=assignment.limits,
         )
-        log = RunLog(run.run_id, run.place, run.on_event)
-        with contextlib.closing(log):
-            log.event("start", text=" ".join(launch.argv))
-            ended = assignment.sandbox.run(command, job=run.job, on_output=log.output)
-            log.event(
-                "exit",
-                text=ended.in_words,
-                returncode=ended.returncode,
-                reason=ended.reason,
-                seconds=round(ended.seconds, 3),
-            )
-        (run.place / "egress.jsonl").write_bytes(b"")  # there is no network to log
-        if ended.reason == "cancelled":
-            raise Cancelled
         if shutil.disk_usage(self._home.runs).free < LEAST_ROOM:
             raise StorageFull(
                 "The disk became full while the agent was at work, so its result counts for "
                 "nothing.",
                 todo="Free some space (or move the home folder with --home) and run it again.",
             )
-        fault = _fault(ended)
-        outcome = {
-            "returncode": ended.returncode,
-            "stdout": log.tail("stdout"),
-            "stderr": log.tail("stderr"),
-            "elapsed_seconds": round(ended.seconds, 3),
-            "trace_file": TRACE,
-            "failure_reason": fault[0].value if fault else None,
-            "failure_detail": fault[1] if fault else None,
-            "ended_by": ended.reason,
-            "output_cut": ended.output_cut,
-            "peak_memory_bytes": ended.peak_memory_bytes,
-        }
-        run.enter(State.COLLECTING, {"agent_result": outcome})
-        return ended
+        skills = list(run.facts()["skills"])
+        run.enter(State.COLLECTING, working.facts_of(worked, skills))
+        return worked
 
 
-def _canary(run: LiveRun, assignment: Assignment, given: Mapping[str, str]) -> bool:
+def _canary(run: LiveRun, assignment: Assignment, given: Mapping[str, Any]) -> bool:
     sandbox = assignment.sandbox
     facts = {
         "isolated": True,
         "publishable": sandbox.publishable,
         "publishable_reason": sandbox.publishable_reason,
         "sandbox": sandbox.describe(),
-        "given_files": dict(given),
+        **given,
     }
     run.enter(State.CANARY, facts)
     report = run_canary(
@@ -258,7 +266,7 @@ def _canary(run: LiveRun, assignment: Assignment, given: Mapping[str, str]) -> b
     return report.passed
 
 
-def _collect(run: LiveRun, assignment: Assignment, ended: Ended) -> None:
+def _collect(run: LiveRun, assignment: Assignment, worked: Worked) -> None:
     """Take over what the agent left; ends with entering `linting`."""
     got = collect.collect(
         run.place / folder.WORK,
@@ -266,7 +274,9 @@ def _collect(run: LiveRun, assignment: Assignment, ended: Ended) -> None:
         artefacts=assignment.task.artefacts,
         leave=assignment.given,
     )
-    fault = _fault(ended) or _missing(assignment.task, got)
+    fault = _missing(assignment.task, got)
+    if worked.failure is not None:
+        fault = Reason(worked.failure.reason), worked.failure.detail
     facts = {
         "artefacts": sorted(got.artefacts),
         "agent_files": {"kept": got.files, "left_out": got.left_out},
@@ -285,12 +295,11 @@ def _hashes(work: Path, given: frozenset[str]) -> dict[str, str]:
     }
 
 
-def _fault(ended: Ended) -> tuple[Reason, str] | None:
-    if ended.reason == "timeout":
-        return Reason.TIMEOUT, ended.in_words
-    if ended.reason != "exited" or ended.returncode != 0:
-        return Reason.AGENT_NONZERO_EXIT, ended.in_words
-    return None
+def _endpoint(way: Way | None) -> dict[str, Any] | None:
+    """What the record says of the endpoint: never its address, which may be a private one."""
+    if way is None:
+        return None
+    return {"name": way.endpoint.name, "api": way.endpoint.api}
 
 
 def _missing(task: Task, got: collect.Collected) -> tuple[Reason, str] | None:

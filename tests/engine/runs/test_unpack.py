@@ -125,6 +125,7 @@ def test_bombs_stop_early(tmp_path: Path):
         ("a.tar.zst", zstandard.compress(GOOD)[:100]),
         ("a.tar.gz", gzip.compress(GOOD)[:100]),
     ],
+    ids=lambda value: value if isinstance(value, str) else str(len(value)),
 )
 def test_damaged_archives_are_told(tmp_path: Path, name: str, data: bytes):
     path = tmp_path / name
