@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine.agents.interface import Agent
+from engine.agents.replay import ReplayAgent
 from engine.agents.script import ScriptAgent
 from engine.base.errors import UsageError
 
-_AGENTS: dict[str, type[ScriptAgent]] = {ScriptAgent.name: ScriptAgent}
+_AGENTS: dict[str, Callable[[], Agent]] = {
+    ScriptAgent.name: ScriptAgent,
+    ReplayAgent.name: ReplayAgent,
+}
 
 KNOWN = ("script", "replay", "codex", "claude", "gemini", "pi")
 """Names that the command line knows."""

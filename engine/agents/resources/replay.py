@@ -53,7 +53,7 @@ def run(action: dict, folder: str, *, keeps_folder: bool) -> tuple[int, str]:
             # A file, not a pipe: what a command leaves running must not hold us up.
             done = subprocess.run(
                 ["bash", "-c", command],
-                cwd=cwd if os.path.isdir(cwd) else plan_top(),
+                cwd=cwd if Path(cwd).is_dir() else "/job",
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -68,11 +68,6 @@ def run(action: dict, folder: str, *, keeps_folder: bool) -> tuple[int, str]:
     said = "" if recorded is None or recorded == done.returncode else f" (recorded: {recorded})"
     say(f"[{action['step']}] exit status {done.returncode}{said}\n")
     return done.returncode, folder
-
-
-def plan_top() -> str:
-    """The job folder."""
-    return "/job"
 
 
 def write(action: dict, folder: str) -> int:
