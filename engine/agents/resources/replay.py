@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 SHOWN_BYTES = 64 << 10
 """Of a command's output."""
@@ -40,7 +41,7 @@ def main() -> int:
     return 0
 
 
-def run(action: dict, folder: str, *, keeps_folder: bool) -> tuple[int, str]:
+def run(action: dict[str, Any], folder: str, *, keeps_folder: bool) -> tuple[int, str]:
     """Run a command as the agent's shell did; its exit status and where the shell ended."""
     say(f"[{action['step']}] $ {action['command']}\n")
     cwd = action.get("cwd") or folder
@@ -70,7 +71,7 @@ def run(action: dict, folder: str, *, keeps_folder: bool) -> tuple[int, str]:
     return done.returncode, folder
 
 
-def write(action: dict, folder: str) -> int:
+def write(action: dict[str, Any], folder: str) -> int:
     """Write, change or delete a file as the agent's tool did; 0 if it could be done."""
     path = Path(folder, action["path"])
     try:
