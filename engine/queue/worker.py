@@ -149,9 +149,10 @@ class Worker:
                 job.check()
                 if lease.take():
                     try:
-                        return self._own(job, watch, batch, keep=keep)
+                        self._own(job, watch, batch, keep=keep)
                     finally:
                         lease.give_up()
+                    return self._store.state()
                 if watch.changed():
                     state = self._store.state()
                     self._tell(job, state, batch)
@@ -167,12 +168,12 @@ class Worker:
 
     # --- the owner's loop
 
-    def _own(self, job: Job, watch: QueueWatch, batch: str | None, *, keep: bool) -> QueueState:
+    def _own(self, job: Job, watch: QueueWatch, batch: str | None, *, keep: bool) -> None:
         office = Office(self._store.file)
         try:
             self._recover()
             self._look_after(office)
-            return self._loop(office, job, watch, batch, keep=keep)
+            self._loop(office, job, watch, batch, keep=keep)
         finally:
             self._end_all(office)
             with contextlib.suppress(M4Error):  # the lock is what counts
@@ -180,7 +181,7 @@ class Worker:
 
     def _loop(
         self, office: Office, job: Job, watch: QueueWatch, batch: str | None, *, keep: bool
-    ) -> QueueState:
+    ) -> None:
         beaten = time.monotonic()
         look = True
         while True:
@@ -202,7 +203,7 @@ class Worker:
                     if self._trouble is not None and state.paused:
                         raise self._trouble
                     if not _left(state, batch) and not state.count(*ACTIVE, batch=batch):
-                        return state
+                        return
                 look = _due_soon(state)
             look = self._wait(office) or look
 

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from queue_bench import NEEDS, Bench, asked, summary_of
+from queue_bench import NEEDS, Bench, asked, end, summary_of
 
-from engine.base.errors import BadInput, Busy, Cancelled, StorageFull, UsageError
+from engine.base.errors import BadInput, Busy, Cancelled, HarnessFault, StorageFull, UsageError
 from engine.base.jobs import SimpleJob
 from engine.queue import ItemState, Needs, Policy, Room, ticket_of
+from engine.queue.office import Office
 from engine.runs.states import Reason, State
 
 SOON = Policy(first_wait=timedelta(milliseconds=20), busy_wait=timedelta(milliseconds=20), tries=3)
@@ -30,10 +31,10 @@ def test_everything_is_run_once_and_keeps_its_run(bench: Bench):
     bench.add(asked(6))
     told: list[str] = []
     job = SimpleJob(on_progress=lambda *words: told.append(words[3]))
-    end = bench.worker().work(job)
-    assert {item.state for item in end.items} == {ItemState.DONE}
-    assert {item.reward for item in end.items} == {1.0}
-    for item in end.items:
+    state = bench.worker().work(job)
+    assert {item.state for item in state.items} == {ItemState.DONE}
+    assert {item.reward for item in state.items} == {1.0}
+    for item in state.items:
         run = bench.runs.by_ticket(ticket_of(item.item, 1))
         assert run is not None
         assert run.summary.run_id == item.run_id
@@ -100,11 +101,11 @@ def test_a_rate_limit_holds_back_its_endpoint_alone_until_the_time_it_named(benc
     bench.queue.limit(1)
     bench.add(asked(2, endpoint="busy"), "a")
     bench.add(asked(3, endpoint="idle"), "b")
-    end = bench.worker(policy=Policy()).work(SimpleJob())
+    state = bench.worker(policy=Policy()).work(SimpleJob())
     assert [name for name, _ in seen] == ["busy", "idle", "idle", "idle", "busy", "busy"]
     assert all(at >= until - timedelta(milliseconds=1) for _, at in seen[4:])
-    assert {item.state for item in end.items} == {ItemState.DONE}
-    tries = {item.item: (item.attempt, item.tries) for item in end.items}
+    assert {item.state for item in state.items} == {ItemState.DONE}
+    tries = {item.item: (item.attempt, item.tries) for item in state.items}
     assert tries == {1: (2, 1), 2: (1, 0), 3: (1, 0), 4: (1, 0), 5: (1, 0)}
 
 
@@ -130,10 +131,10 @@ def test_a_fault_of_ours_is_no_score_and_stops_nobody_else(bench: Bench):
 
     bench.during = during
     bench.add(asked(4))
-    end = bench.worker().work(SimpleJob())
+    state = bench.worker().work(SimpleJob())
     assert states(bench) == ["failed", "failed", "done", "done"]
-    assert [item.reward for item in end.items] == [None, None, 0.0, 1.0]
-    assert end.items[0].why == "The reference vanished."
+    assert [item.reward for item in state.items] == [None, None, 0.0, 1.0]
+    assert state.items[0].why == "The reference vanished."
     assert bench.queue.retry(None) == 2
     bench.during = lambda *_: None
     bench.worker().work(SimpleJob())
@@ -145,8 +146,8 @@ def test_what_cannot_be_run_at_all_says_why(bench: Bench):
         raise UsageError("There is no such task.", todo="Choose another.")
 
     bench.add(asked(2))
-    end = bench.worker(carry_out=refuse).work(SimpleJob())
-    assert [item.why for item in end.items] == ["There is no such task. Choose another."] * 2
+    state = bench.worker(carry_out=refuse).work(SimpleJob())
+    assert [item.why for item in state.items] == ["There is no such task. Choose another."] * 2
     assert states(bench) == ["failed", "failed"]
 
 
@@ -315,9 +316,6 @@ def test_the_second_program_watches_and_takes_over(bench: Bench):
 
 
 def test_one_that_was_believed_dead_can_change_nothing(bench: Bench):
-    from engine.base.errors import HarnessFault
-    from engine.queue.office import Office
-
     bench.add(asked(1))
     old, new = Office(bench.queue.file), Office(bench.queue.file)
     for call in (lambda: old.take(1), old.beat, lambda: old.begun(1, 1, "x"), old.leave):
@@ -328,8 +326,6 @@ def test_one_that_was_believed_dead_can_change_nothing(bench: Bench):
 
 
 def test_a_ticket_without_a_run_was_never_begun(bench: Bench):
-    from engine.queue.office import Office
-
     bench.add(asked(2))
     office = Office(bench.queue.file)  # and dies at once: with tickets, and one run
     first, second = office.take(1), office.take(2)
@@ -337,8 +333,6 @@ def test_a_ticket_without_a_run_was_never_begun(bench: Bench):
     assert second is not None
     ended = summary_of(second.request)
     bench.runs.add(ended, {}, ticket=ticket_of(2, 1))
-    from queue_bench import end
-
     end(bench.runs, ended.run_id)
     bench.worker().work(SimpleJob())
     assert states(bench) == ["done", "done"]
