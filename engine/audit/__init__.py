@@ -1,7 +1,7 @@
 """The audit log: everything that touched a source, append-only and hash-chained."""
 
 from engine.audit.chain import Problem
-from engine.audit.entry import Entry, Fact, Facts
+from engine.audit.entry import Entry, Fact, Facts, Stage
 from engine.audit.log import note, recorded
 from engine.audit.verify import Verdict, export_log, read_log, verify
 
@@ -10,6 +10,7 @@ __all__ = [
     "Fact",
     "Facts",
     "Problem",
+    "Stage",
     "Verdict",
     "export_log",
     "note",

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from engine import audit
 from engine.catalogue.task import find_task
 from engine.cli.context import CliContext, existing, pass_context
 from engine.cli.score import reference_of, scratch_of
 from engine.scoring import export_diff, judge_table
+from engine.sources import may_export
+
+
+@contextlib.contextmanager
+def _told(
+    context: CliContext, source: str | None, task: str, target: Path
+) -> Iterator[dict[str, audit.Fact]]:
+    """The audit log hears of rows of a registered source before they are written out.
+
+    Whoever names a file on the command line has said yes; that it is credentialed data is said.
+    """
+    if source is None:
+        yield {}
+        return
+    decision = may_export(context.home, source)
+    if decision.confirm is not None:
+        context.say(decision.why)
+    with audit.recorded(
+        context.home, "export.diff", source=source, object=target.name, facts={"task": task}
+    ) as told:
+        yield told
 
 
 @click.command()
@@ -63,14 +87,16 @@ def command(
             memory_limit=memory,
             scratch=scratch,
         )
-        rows = export_diff(
-            aligned,
-            target,
-            only_mismatches=only == "mismatches",
-            job=job,
-            memory_limit=memory,
-            scratch=scratch,
-        )
+        with _told(context, source, task, target) as told:
+            rows = export_diff(
+                aligned,
+                target,
+                only_mismatches=only == "mismatches",
+                job=job,
+                memory_limit=memory,
+                scratch=scratch,
+            )
+            told["rows"] = rows
     unread = [d.detail for d in score.diagnostics if d.name == "output_exists" and not d.passed]
     for why in unread:  # an agent may leave nothing; a person may have mistyped the name
         context.say(f"{why} Every row of the reference counts as missing.")

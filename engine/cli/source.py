@@ -7,15 +7,20 @@ from typing import Any
 
 import click
 
+from engine.base.errors import UsageError
 from engine.cli.context import CliContext, existing, pass_context
 from engine.references.needs import with_needs
 from engine.sources import (
     KINDS,
+    Policy,
     SourceInfo,
     add_source,
+    allow_provider,
     find_source,
     list_sources,
     remove_source,
+    revoke,
+    source_policy,
 )
 
 
@@ -24,8 +29,9 @@ def command() -> None:
     """Register, make, list and remove sources of data."""
 
 
-def _as_json(info: SourceInfo) -> dict[str, Any]:
-    return {**asdict(with_needs(info)), "path": str(info.path)}
+def _as_json(context: CliContext, info: SourceInfo) -> dict[str, Any]:
+    policy = source_policy(context.home, info.name).as_dict()
+    return {**asdict(with_needs(info)), "path": str(info.path), "policy": policy}
 
 
 def _brief(info: SourceInfo) -> dict[str, object]:
@@ -58,7 +64,18 @@ def _text(info: SourceInfo) -> str:
 
 
 def _tell(context: CliContext, info: SourceInfo) -> None:
-    context.result(_as_json(info), text=_text(info))
+    policy = source_policy(context.home, info.name)
+    context.result(_as_json(context, info), text=f"{_text(info)}\n\n{policy.words}")
+
+
+def _policy_text(policy: Policy) -> str:
+    lines = [policy.words]
+    for ruling in policy.history:
+        whom = f" {ruling.provider}" if ruling.provider else ""
+        ended = "" if ruling.holds or ruling.act != "allow" else " (no longer)"
+        why = f": {ruling.why}" if ruling.why else ""
+        lines.append(f"  {ruling.at}  {ruling.act}{whom} by {ruling.by}{why}{ended}")
+    return "\n".join(lines)
 
 
 @command.command()
@@ -108,7 +125,8 @@ def synth(context: CliContext, name: str, kind: str, stays: int, seed: int) -> N
 def list_(context: CliContext) -> None:
     """All sources, unfinished imports too."""
     infos = list_sources(context.home)
-    context.result([_as_json(info) for info in infos], rows=[_brief(info) for info in infos])
+    value = [_as_json(context, info) for info in infos]
+    context.result(value, rows=[_brief(info) for info in infos])
     for info in infos:
         if info.todo:
             click.echo(f"{info.name} is {info.state_words}. {info.todo}", err=True)
@@ -129,3 +147,37 @@ def remove(context: CliContext, name: str) -> None:
     """Forget a source; delete its database, references and workspaces. Runs stay."""
     remove_source(context.home, name)
     context.result({"removed": name}, text=f"Removed {name}; its runs are kept.")
+
+
+@command.command(name="policy")
+@click.argument("name")
+@click.option("--local-only", is_flag=True, help="Take back everything that was allowed.")
+@click.option("--allow", metavar="PROVIDER", help="Let this provider's models see the source.")
+@click.option("--revoke", "revoked", metavar="PROVIDER", help="Take one permission back.")
+@click.option("--by", metavar="WHO", default="", help="Who decides it; needed with --allow.")
+@click.option("--why", metavar="TEXT", default="", help="The reason; needed with --allow.")
+@pass_context
+def policy_(
+    context: CliContext,
+    *,
+    name: str,
+    local_only: bool,
+    allow: str | None,
+    revoked: str | None,
+    by: str,
+    why: str,
+) -> None:
+    """Which models may see NAME, and who decided so; with an option, decide it.
+
+    Synthetic sources and open demos are free. Of a credentialed source only models on this
+    machine may see anything until a provider is allowed by name. Every decision is kept.
+    """
+    if sum((local_only, allow is not None, revoked is not None)) > 1:
+        raise UsageError("Only one of --local-only, --allow and --revoke can be said at once.")
+    if allow is not None:
+        policy = allow_provider(context.home, name, allow, by=by, why=why)
+    elif local_only or revoked is not None:
+        policy = revoke(context.home, name, revoked, by=by, why=why)
+    else:
+        policy = source_policy(context.home, name)
+    context.result(policy.as_dict(), text=_policy_text(policy))

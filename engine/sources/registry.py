@@ -23,6 +23,7 @@ from engine.base.errors import BadInput, Busy, UsageError
 from engine.base.files import os_error
 from engine.base.jobs import Job
 from engine.base.paths import Home
+from engine.sources.access import judge_access
 from engine.sources.importer import digest_of, measure_tables
 from engine.sources.info import SourceInfo
 from engine.sources.schema import facts
@@ -233,17 +234,26 @@ def known_source(home: Home, name: str, *, job: Job, thorough: bool = False) -> 
         return info
     if info.touched:
         job.message(f"The database of {name} was changed by another program: looking at it again.")
+    with source_rows(home) as rows:
+        recorded = rows.digest(name)
     with locked(home, name, "it was to be looked at"):
         con = open_database(info.path, read_only=True)
         try:
             schemas = sorted({table.schema for table in facts(info.kind).tables.values()})
             with interruptible(con, job):
                 tables = measure_tables(con, schemas, job)
+                digest = digest_of(tables)
+                access = info.access
+                if digest != recorded:  # what was proved of it holds no more
+                    access = judge_access(con, info.kind, tables)
         except duckdb.Error as error:
             raise in_words(error, "looking at the source's tables") from error
         finally:
             con.close()
         with source_rows(home) as rows:
-            rows.looked_at(name, tables, digest_of(tables))
+            rows.looked_at(name, tables, digest, access)
         seal(info.path)
+        if digest != recorded:
+            found: audit.Facts = {"digest": digest, "was": recorded, "access": access}
+            audit.note(home, "source.changed-outside", source=name, facts=found)
     return find_source(home, name)

@@ -32,7 +32,23 @@ def _first(database: Database) -> None:
     )
 
 
-STEPS = (Step("sources/001-first", _first),)
+def _policy(database: Database) -> None:
+    # What was allowed belongs to one registration, never to a name.
+    database.execute("ALTER TABLE sources ADD COLUMN registration TEXT NOT NULL DEFAULT ''")
+    database.execute("UPDATE sources SET registration = lower(hex(randomblob(16)))")
+    database.execute(
+        "CREATE TABLE source_rulings (id INTEGER PRIMARY KEY, source TEXT NOT NULL, "
+        "registration TEXT NOT NULL, at TEXT NOT NULL, act TEXT NOT NULL, provider TEXT, "
+        "by TEXT NOT NULL, why TEXT NOT NULL, actor TEXT NOT NULL) STRICT"
+    )
+    for change in ("UPDATE", "DELETE"):
+        database.execute(
+            f"CREATE TRIGGER source_rulings_no_{change.lower()} BEFORE {change} "
+            "ON source_rulings BEGIN SELECT RAISE(ABORT, 'rulings are for ever'); END"
+        )
+
+
+STEPS = (Step("sources/001-first", _first), Step("sources/002-policy", _policy))
 """This package's tables in `state.db`."""
 
 
@@ -72,11 +88,17 @@ class SourceRows:
         rows = self._query("SELECT input_mark FROM sources WHERE name = ?", [name])
         return str(rows[0]["input_mark"]) if rows else None
 
+    def digest(self, name: str) -> str:
+        """The digest that was noted last, also where the file has been changed since."""
+        rows = self._query("SELECT digest FROM sources WHERE name = ?", [name])
+        return str(rows[0]["digest"]) if rows else ""
+
     def begin(self, name: str, kind: Kind, access: Access, input_mark: str) -> None:
         """An import starts, or goes on."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._con.execute(
-            "INSERT INTO sources VALUES (?, ?, 'importing', ?, ?, NULL, '', ?) "
+            "INSERT INTO sources VALUES (?, ?, 'importing', ?, ?, NULL, '', ?, "
+            "lower(hex(randomblob(16)))) "
             "ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, access = excluded.access, "
             "input_mark = excluded.input_mark, stays = NULL, digest = '', state = 'importing'",
             [name, kind, access, input_mark, now],
@@ -102,13 +124,33 @@ class SourceRows:
                 [access, stays, digest, name],
             )
 
-    def looked_at(self, name: str, tables: Sequence[Imported], digest: str) -> None:
+    def looked_at(self, name: str, tables: Sequence[Imported], digest: str, access: Access) -> None:
         """What is in the database now, after somebody else changed it."""
         with self._transaction():
             self._con.execute("DELETE FROM source_tables WHERE source = ?", [name])
             for table in tables:
                 self.add_table(name, table)
-            self._con.execute("UPDATE sources SET digest = ? WHERE name = ?", [digest, name])
+            self._con.execute(
+                "UPDATE sources SET digest = ?, access = ? WHERE name = ?", [digest, access, name]
+            )
+
+    def rulings(self, name: str) -> list[dict[str, Any]]:
+        """What was decided about this registration of a source, oldest first."""
+        return self._query(
+            "SELECT at, act, provider, by, why, actor FROM source_rulings WHERE source = ? "
+            "AND registration = (SELECT registration FROM sources WHERE name = ?) ORDER BY id",
+            [name, name],
+        )
+
+    def add_ruling(self, name: str, **values: str | None) -> None:
+        """Add a decision about a registered source."""
+        columns = ", ".join(values)
+        marks = ", ".join("?" * len(values))
+        self._con.execute(
+            f"INSERT INTO source_rulings (source, registration, {columns}) "  # noqa: S608 - ours
+            f"SELECT name, registration, {marks} FROM sources WHERE name = ?",
+            [*values.values(), name],
+        )
 
     def delete(self, name: str) -> None:
         """Forget it."""

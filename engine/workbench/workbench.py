@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 
+from engine import audit
 from engine.agents import AgentRequest, find_agent
 from engine.base.content import content_folder
 from engine.base.errors import BadInput, M4Error, UsageError
@@ -40,6 +41,7 @@ from engine.references import (
 )
 from engine.references.needs import with_needs
 from engine.runs import folder, hostile, result
+from engine.runs.audited import AuditedRuns
 from engine.runs.machine import Assignment, RunMachine
 from engine.runs.output import shown_log
 from engine.runs.records import (
@@ -52,10 +54,11 @@ from engine.runs.records import (
     RunSummary,
 )
 from engine.runs.recovery import Means, recover
-from engine.runs.store import RunStore, StoredRun
+from engine.runs.store import StoredRun
 from engine.scoring import align
 from engine.sources import SourceInfo, add_source, find_source, list_sources, remove_source
 from engine.sources.synthetic import synthesize_source
+from engine.workbench.care import Care
 from engine.workbench.importing import import_runs, place_of, rescore
 from engine.workbench.judges import DIFF, OUTPUT, judge_for
 from engine.workbench.queueing import Queueing
@@ -66,7 +69,7 @@ _MEMORY = 4 << 30
 _SHARE_OF_MEMORY = 0.6
 
 
-class Workbench(Queueing):
+class Workbench(Queueing, Care):
     """The engine on one home folder.
 
     Errors are those of `engine.base.errors`; `Cancelled` when the job was stopped.
@@ -74,7 +77,7 @@ class Workbench(Queueing):
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self._store = RunStore(home.state)
+        self._store = AuditedRuns(home)
         self._machine = RunMachine(home, self._store)
         self._building = threading.Lock()
 
@@ -403,7 +406,8 @@ class Workbench(Queueing):
     def _deliver(self, request: RunRequest, run_id: str) -> None:
         """A copy of the ended run where the user wants it, whole; one that is there stays."""
         if request.results is not None and not (request.results / run_id).exists():
-            _copy(self.home.runs / run_id, request.results / run_id)
+            with audit.recorded(self.home, "export.run", source=request.source, object=run_id):
+                _copy(self.home.runs / run_id, request.results / run_id)
 
     def _private(self) -> tuple[Path, ...]:
         home = self.home

@@ -1,4 +1,4 @@
-"""The audit log hears of a run's begin, end and deletion, and a run it cannot hear of is not made."""
+"""The audit log hears of each run; a run that it cannot hear of is not made."""
 
 from __future__ import annotations
 

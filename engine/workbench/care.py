@@ -1,0 +1,89 @@
+"""The workbench's care for data: who may see it, what is copied out, and the record of all that."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from engine import audit
+from engine.base.paths import Home
+from engine.sources import (
+    Decision,
+    Policy,
+    allow_provider,
+    may_export,
+    permit,
+    revoke,
+    source_policy,
+)
+
+CopyKind = Literal["clipboard", "file", "picture"]
+
+
+class Care:
+    """Part of `Workbench`. Every method may be called from any thread."""
+
+    home: Home
+    """The home folder."""
+
+    def audit_state(self, *, thorough: bool = False) -> audit.Verdict:
+        """Does the audit log hold? Quick, and to be asked at the start: `ok`, `words`.
+
+        The program goes on whatever is said; a log that does not hold is shown until it does.
+        """
+        return audit.verify(self.home, thorough=thorough)
+
+    def audit_log(self, source: str | None = None) -> tuple[audit.Entry, ...]:
+        """What touched the sources (one of them), oldest first."""
+        return audit.read_log(self.home, source=source)
+
+    def source_policy(self, source: str) -> Policy:
+        """Which models may see a source, and who decided so.
+
+        Raises:
+            UsageError: there is no such source.
+        """
+        return source_policy(self.home, source)
+
+    def allow_provider(self, source: str, provider: str, *, by: str, why: str) -> Policy:
+        """Let a provider's models see a credentialed source; recorded.
+
+        Raises:
+            UsageError: the source is free or not whole, or a name or the reason is missing.
+        """
+        return allow_provider(self.home, source, provider, by=by, why=why)
+
+    def revoke_provider(self, source: str, provider: str | None = None) -> Policy:
+        """Take back what was allowed: of one provider, or of all.
+
+        Raises:
+            UsageError: there is no such source, or nothing to take back.
+        """
+        return revoke(self.home, source, provider)
+
+    def permit(self, source: str, provider: str, *, local: bool = False) -> Decision:
+        """May the models of `provider` see this source? See `engine.sources.permit`."""
+        return permit(self.home, source, provider, local=local)
+
+    def may_export(self, source: str) -> Decision:
+        """May rows be copied out, and what has to be asked first (`confirm`)?
+
+        Raises:
+            UsageError: there is no such source.
+        """
+        return may_export(self.home, source)
+
+    def note_copy(self, source: str, *, kind: CopyKind, of: str, rows: int, name: str = "") -> None:
+        """Record that rows are about to be copied out of a view; then copy them.
+
+        Args:
+            source: whose rows.
+            kind: where they go.
+            of: what they are rows of: a run, a reference, a derived table.
+            rows: how many.
+            name: the file's name, without its folder.
+
+        Raises:
+            StorageFull, Busy: it cannot be recorded, so it must not be copied.
+        """
+        facts: audit.Facts = {"rows": rows, "of": of, "confirmed": True}
+        audit.note(self.home, f"export.{kind}", source=source, object=name, facts=facts)
