@@ -42,12 +42,19 @@ _REPLACES = (("old_string", "new_string"), ("oldText", "newText"))
 
 
 class ReplayAgent:
-    """See the module."""
+    """See the module.
+
+    Args:
+        skills_folder: where the recorded agent looked for skills, so that commands find them.
+    """
 
     name: ClassVar[str] = "replay"
-    skills_folder: ClassVar[str] = ".skills"
+    skills_folder: str = ".skills"
     apis: ClassVar[tuple[Api, ...]] = ()
     program: ClassVar[str | None] = None
+
+    def __init__(self, skills_folder: str = skills_folder) -> None:
+        self.skills_folder = skills_folder
 
     def launch(self, request: AgentRequest) -> Launch:
         """See `Agent.launch`."""

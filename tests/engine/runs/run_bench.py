@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -93,6 +94,15 @@ class Bench:
             private=(self.home.root, self.reference.parent),
             answers=(),
             limits=limits or Limits(wall_seconds=60),
+        )
+
+    def repeat(self, record: Path) -> Assignment:
+        """The replay of a recorded run."""
+        return replace(
+            self.assign(self.script("")),
+            request=RunRequest(task=self.task, source="tiny", agent="replay"),
+            agent=find_agent("replay"),
+            record=record,
         )
 
     def run(self, assignment: Assignment, *, job: Job | None = None, on_event=None) -> str:

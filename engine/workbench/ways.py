@@ -1,0 +1,87 @@
+"""What a run needs beside data and sandbox: the agent's program, its model, the run it repeats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from engine.agents import Agent, find_agent
+from engine.agents.replay import ReplayAgent
+from engine.base.errors import BadInput, MissingPrerequisite, UsageError
+from engine.base.paths import Home
+from engine.isolation.interface import Sandbox
+from engine.runs import result
+from engine.runs.records import CONDITIONS, SCHEMAS, RunRequest
+from engine.runs.store import RunStore
+from engine.workbench.importing import place_of
+
+
+def recorded(home: Home, store: RunStore, request: RunRequest) -> Path | None:
+    """The folder of the run that is to be replayed; None for other agents.
+
+    Raises:
+        UsageError: none is named, there is no such run, or another agent was asked for.
+        BadInput: the folder is no run's.
+    """
+    if request.agent != ReplayAgent.name:
+        if request.record is not None:
+            raise UsageError(
+                "Only the agent replay repeats a recorded run.", todo="Say --agent replay."
+            )
+        return None
+    if request.record is None:
+        raise UsageError(
+            "The agent replay needs a recorded run.",
+            todo="Name its id or its folder with --record.",
+        )
+    path = Path(request.record)
+    if path.is_dir():
+        return path.resolve()
+    run = store.find(request.record)
+    if run.summary.live:
+        raise UsageError("That run has not ended yet.", todo="Wait for its end.")
+    return place_of(home, run)
+
+
+def as_recorded(request: RunRequest, record: Path) -> tuple[RunRequest, Agent]:
+    """The request with condition and schema of the recorded run, and the agent that repeats it.
+
+    Raises:
+        UsageError: the record is of another task.
+        BadInput: it has no result.json that can be read.
+    """
+    raw = result.read(record)
+    if raw is None:
+        raise BadInput(
+            "The folder of the recorded run has no result.json that can be read.",
+            todo="Name the folder of a run.",
+        )
+    name = request.task if isinstance(request.task, str) else request.task.name
+    if raw.get("task") != name and Path(str(name)).name != raw.get("task"):
+        raise UsageError(
+            f"The recorded run is of the task {raw.get('task')}.", todo="Name that task."
+        )
+    condition, schema = raw.get("condition"), raw.get("schema")
+    if condition in CONDITIONS:
+        request = replace(request, condition=str(condition))
+    if schema in SCHEMAS:
+        request = replace(request, schema=str(schema))
+    try:
+        skills_folder = find_agent(str(raw.get("agent"))).skills_folder
+    except UsageError:
+        skills_folder = ReplayAgent.skills_folder
+    return request, ReplayAgent(skills_folder)
+
+
+def check_program(sandbox: Sandbox, agent: Agent) -> None:
+    """The agent's program is there.
+
+    Raises:
+        MissingPrerequisite: it is not; says how to get it.
+    """
+    if agent.program is not None and agent.program not in sandbox.programs():
+        raise MissingPrerequisite(
+            f"The program of the agent {agent.name} is not installed for the sandbox "
+            f"{sandbox.name}.",
+            todo=f"Install it (it comes from npm): m4bench sandbox agents install {agent.program}",
+        )
