@@ -13,7 +13,6 @@ import duckdb
 import pytest
 
 from engine.agents import AgentRequest, find_agent
-from engine.agents.registry import KNOWN
 from engine.base.errors import BadInput, UsageError
 
 RUNNER = Path(__file__).parents[3] / "engine" / "agents" / "resources" / "run_sql.py"
@@ -98,8 +97,8 @@ def test_without_a_script_there_is_nothing_to_run():
         find_agent("script").launch(AgentRequest(instruction="do"))
 
 
-@pytest.mark.parametrize("name", [*KNOWN[1:], "nonsense"])
-def test_other_agents_are_refused_by_name(name):
+@pytest.mark.parametrize("name", ["nonsense", "Codex", ""])
+def test_unknown_agents_are_refused_by_name(name):
     with pytest.raises(UsageError, match=name):
         find_agent(name)
 
