@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import stat
 from pathlib import Path
 
 import pytest
+from absence import absent
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,6 +132,51 @@ def test_sizes_are_bounded(work: Path):
     }
     assert not (work.parent / "output.csv").exists()
     assert (got.files, got.left_out) == (3, 3)
+
+
+def unread(open_file):
+    """`hostile.open_file`, giving a file whose content must not be read."""
+
+    class Unread:
+        def __init__(self, file) -> None:
+            self.fileno = file.fileno
+
+    @contextlib.contextmanager
+    def opened(top: int, name: str):
+        with open_file(top, name) as file:
+            yield Unread(file)
+
+    return opened
+
+
+def test_a_terabyte_of_holes_is_refused_unread(work: Path, monkeypatch: pytest.MonkeyPatch):
+    with (work / "output.csv").open("wb") as file:
+        try:
+            file.truncate(1 << 40)
+        except OSError:  # a file system with a lower limit for one file
+            file.truncate(8 << 30)
+    monkeypatch.setattr(hostile, "open_file", unread(hostile.open_file))
+    got = take(work)
+    assert "larger than 2048 MiB" in got.refused["output.csv"]
+    assert [p.name for p in work.parent.iterdir() if "output" in p.name] == []
+
+
+def test_a_device_in_place_of_the_output_is_not_opened(work: Path):
+    if os.geteuid() != 0:
+        absent("root (to make a device)")
+    for kind in (stat.S_IFCHR, stat.S_IFBLK):
+        os.mknod(work / "output.csv", kind | 0o666, os.makedev(1, 5))  # /dev/zero has no end
+        assert "a device" in take(work).refused["output.csv"]
+        (work / "output.csv").unlink()
+
+
+def test_ten_thousand_tiny_files_are_bounded(work: Path):
+    for number in range(10_000):
+        (work / f"{number}").touch()
+    (work / "output.csv").write_text("a\n1\n")
+    got = take(work)
+    assert "output.csv" in got.artefacts
+    assert got.files <= Bounds().files
 
 
 def test_files_without_permissions_are_read_all_the_same(work: Path):
