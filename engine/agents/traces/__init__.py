@@ -1,5 +1,6 @@
 """Traces of every agent in one form; see README.md of `engine.agents`."""
 
+from engine.agents.traces.lines import read_output
 from engine.agents.traces.model import (
     Closing,
     ErrorKind,
@@ -14,8 +15,11 @@ from engine.agents.traces.model import (
     TraceSummary,
     WrittenFile,
 )
+from engine.agents.traces.open import TIMES, Trace, read_trace, sniff, trace_reader
+from engine.agents.traces.sql import pretty as pretty_sql
 
 __all__ = [
+    "TIMES",
     "Closing",
     "ErrorKind",
     "Finding",
@@ -24,8 +28,14 @@ __all__ = [
     "StepError",
     "StepKind",
     "Tokens",
+    "Trace",
     "TraceReader",
     "TraceStep",
     "TraceSummary",
     "WrittenFile",
+    "pretty_sql",
+    "read_output",
+    "read_trace",
+    "sniff",
+    "trace_reader",
 ]

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -46,6 +47,7 @@ _NETWORK = re.compile(
     r"|error sending request|stream disconnected|socket hang up|timed? ?out|unable to connect",
     re.IGNORECASE,
 )
+_SKILL_FILE = re.compile(r"(?:^|/)([^/]+)/SKILL\.md$")
 _TOO_MANY = 429
 _OVERLOADED = 529
 _NOT_ALLOWED = (401, 403)
@@ -179,9 +181,16 @@ class LineReader:
             step = TraceStep(number=self._count, kind=kind, at=at or self._now(), **values)
             self._steps.append(step)
             self._changed.add(step.number)
-            if step.skill is not None:
-                self.skills_read.setdefault(step.skill)
+            self._note_skills(step)
         return self._count
+
+    def _note_skills(self, step: TraceStep) -> None:
+        names = [step.skill, *(skill_of(path) for path in step.reads)]
+        for name in names:
+            if name is not None and "*" in name:
+                names += [one for one in self.installed if fnmatchcase(one, name)]
+            elif name is not None:
+                self.skills_read.setdefault(name)
 
     def step(self, number: int) -> TraceStep | None:
         """The step of that number; None when it was not kept."""
@@ -216,6 +225,8 @@ class LineReader:
             return counts, why
         if self.closing == "missing":
             return counts, "The trace has no closing event: what was used last is not in it."
+        if not self.turn:
+            return None, "The model gave no answer."
         if counts is None or counts.input is None or counts.output is None:
             return counts, "The trace tells no token counts."
         if not counts.input or not counts.output:
@@ -398,6 +409,12 @@ def flat(value: object) -> str:
         texts = (item if isinstance(item, str) else mapping(item).get("text") for item in value)
         return "\n".join(text for text in texts if isinstance(text, str))
     return ""
+
+
+def skill_of(path: str) -> str | None:
+    """The skill whose description a path names; None for any other file."""
+    found = _SKILL_FILE.search(path)
+    return shown(found[1], 200) if found else None
 
 
 def error_of(

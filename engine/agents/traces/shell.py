@@ -218,10 +218,10 @@ def _command(node: Node, state: _State, depth: int, around: _Around) -> str | No
         redirects=tuple(around.redirects),
     )
     state.calls.append(call)
-    return None if around.into_file else _printed(call)
+    return None if around.into_file else printed(call)
 
 
-def _printed(call: Call) -> str | None:
+def printed(call: Call) -> str | None:
     """What `echo`, `printf` and `cat` print, where their arguments say it all."""
     words = call.words[1:]
     if call.name == "echo":
