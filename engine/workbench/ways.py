@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.agents import Agent, find_agent
+from engine.agents import Agent, AgentRequest, find_agent
 from engine.agents.replay import ReplayAgent
 from engine.base.errors import BadInput, MissingPrerequisite, UsageError
 from engine.base.paths import Home
@@ -13,7 +13,59 @@ from engine.isolation.interface import Sandbox
 from engine.runs import result
 from engine.runs.records import CONDITIONS, SCHEMAS, RunRequest
 from engine.runs.store import RunStore
+from engine.runs.working import Way
 from engine.workbench.importing import place_of
+
+
+@dataclass(frozen=True)
+class Means:
+    """Who works, how, and on what record."""
+
+    request: RunRequest
+    """The request; for a replay with condition and schema of the recorded run."""
+    agent: Agent
+    """The adapter."""
+    record: Path | None
+    """The run folder that is replayed."""
+    way: Way | None
+    """The way to the model; None for agents that need none."""
+
+
+def means_of(home: Home, store: RunStore, request: RunRequest) -> Means:
+    """Everything about agent, model and record that can be said before long work.
+
+    Raises:
+        UsageError, BadInput: the request cannot be carried out.
+        MissingPrerequisite: the endpoint's key is missing, or its models may not see the source.
+    """
+    record = recorded(home, store, request)
+    if record is not None:
+        request, agent = as_recorded(request, record)
+    else:
+        agent = find_agent(request.agent)
+    agent.launch(
+        AgentRequest(
+            instruction="",
+            script=request.script,
+            model=request.model,
+            reasoning_effort=request.reasoning_effort,
+            gateway="http://127.0.0.1" if agent.apis else None,
+            record=record,
+        )
+    )
+    way = way_of(home, request, agent)
+    return Means(request, agent, record, way)
+
+
+def way_of(_home: Home, request: RunRequest, agent: Agent) -> Way | None:
+    """The agent's way to a model."""
+    if agent.apis:
+        raise MissingPrerequisite("This version has no gateway.")
+    given = {"--endpoint": request.endpoint, "--effort": request.reasoning_effort}
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError(f"The agent {agent.name} uses no model.", todo=f"Leave {option} away.")
+    return None
 
 
 def recorded(home: Home, store: RunStore, request: RunRequest) -> Path | None:

@@ -16,7 +16,6 @@ from typing import Any
 import psutil
 
 from engine import audit
-from engine.agents import AgentRequest, find_agent
 from engine.base.content import content_folder
 from engine.base.errors import BadInput, M4Error, UsageError
 from engine.base.files import os_error
@@ -63,6 +62,7 @@ from engine.workbench.importing import import_runs, place_of, rescore
 from engine.workbench.judges import DIFF, OUTPUT, judge_for
 from engine.workbench.queueing import Queueing
 from engine.workbench.types import BackendInfo, ImportReport, ReferenceState, SqlPart
+from engine.workbench.ways import check_program, means_of
 from engine.workspaces import build_workspace
 
 _MEMORY = 4 << 30
@@ -217,8 +217,10 @@ class Workbench(Queueing, Care):
                 closed as failed, without a reward.
             Cancelled: the user stopped it; the run is closed as cancelled.
         """
-        task = self._checked(request)
+        task, means = self._checked(request), means_of(self.home, self._store, request)
+        request = means.request
         sandbox = choose_backend(self.home, request.backend)
+        check_program(sandbox, means.agent)
         with self._turn(job):
             if reference_state(self.home, request.source, task.target).state != "ready":
                 build_references(self.home, request.source, [task.target], job=job)
@@ -229,7 +231,7 @@ class Workbench(Queueing, Care):
         assignment = Assignment(
             request=request,
             task=task,
-            agent=find_agent(request.agent),
+            agent=means.agent,
             sandbox=sandbox,
             database=database.path,
             agent_db=AgentDb("database.duckdb", database.sha256, database.size_bytes),
@@ -238,6 +240,8 @@ class Workbench(Queueing, Care):
             private=self._private(),
             answers=(content_folder("tasks").resolve(),),
             limits=self.limits_of(request),
+            way=means.way,
+            record=means.record,
         )
         job.check()
         run_id = self._machine.run(
@@ -392,10 +396,8 @@ class Workbench(Queueing, Care):
             raise UsageError("Trials are counted from 1.", todo="Say --trial 1 or higher.")
         if not request.time_limit_seconds > 0:
             raise UsageError("The time limit must be more than 0 seconds.")
-        folder.skills_for(task, request.condition)
-        find_agent(request.agent).launch(
-            AgentRequest(instruction="", script=request.script, model=request.model)
-        )
+        means = means_of(self.home, self._store, request)
+        folder.skills_for(task, means.request.condition)
         if request.results is not None:
             try:
                 request.results.mkdir(parents=True, exist_ok=True)

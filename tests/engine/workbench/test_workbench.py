@@ -132,6 +132,36 @@ def rows(path: Path) -> list[tuple[int, int]]:
         return con.execute("SELECT k0, mismatches FROM diff ORDER BY row").fetchall()
 
 
+def test_a_run_is_repeated_from_the_command_line(bench: Workbench, m4, tmp_path: Path):
+    first = bench.run(
+        RunRequest(
+            task=TASK, source="small", script=SAMPLES / "charlson.sql", condition="with-skill"
+        ),
+        job=SimpleJob(),
+    )
+    code, again, _ = m4("run", TASK, "small", "--agent", "replay", "--record", first.run_id)
+    assert code == 0
+    assert again["replay"]["of"] == first.run_id
+    assert again["replay"]["same_output"] is True
+    assert again["condition"] == "with-skill"
+    assert again["skills"] == ["charlson"]
+    outside = tmp_path / "elsewhere"
+    shutil.copytree(first.folder, outside)
+    for words, code in (
+        (["--agent", "replay"], 2),
+        (["--agent", "replay", "--record", "no-such-run"], 2),
+        (["--agent", "replay", "--record", str(tmp_path)], 3),
+        (["--script", "x.sql", "--record", first.run_id], 2),
+        (["--script", str(SAMPLES / "charlson.sql"), "--effort", "low"], 2),
+        (["--script", str(SAMPLES / "charlson.sql"), "--endpoint", "openai"], 2),
+    ):
+        assert m4("run", TASK, "small", *words)[0] == code, words
+    assert (
+        m4("run", "mimic-meld-24h-raw", "small", "--agent", "replay", "--record", str(outside))[0]
+        == 2
+    )
+
+
 def test_log_is_told_and_kept(bench: Workbench, tmp_path: Path):
     script = tmp_path / "talk.py"
     script.write_text("print('one\\x1b[2J'); raise SystemExit(2)")
