@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 
-from engine.queue.records import Item
+from engine.queue.records import Item, ItemState, QueueState
 
 _Turns = dict[tuple[str, ...], int]
 
@@ -35,6 +35,27 @@ def in_order(waiting: Iterable[Item], everything: Iterable[Item]) -> Iterator[It
         for item in _in_turns(by_priority[priority], turns, count):
             count += 1
             yield item
+
+
+def next_turn(state: QueueState, at: str) -> Item | None:
+    """The item that is to be started next; None when nothing may be started.
+
+    Args:
+        state: the queue.
+        at: the time, ISO 8601 in UTC with milliseconds.
+    """
+    if state.paused:
+        return None
+    closed = {lane.lane for lane in state.lanes if lane.until > at}
+    may = [
+        item
+        for item in state.items
+        if item.state == ItemState.WAITING
+        and not item.held
+        and item.lane not in closed
+        and (item.not_before is None or item.not_before <= at)
+    ]
+    return next(in_order(may, state.items), None)
 
 
 def _in_turns(items: list[Item], turns: _Turns, count: int) -> Iterator[Item]:

@@ -23,7 +23,7 @@ from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home
 from engine.queue.lease import Lease
 from engine.queue.office import Office
-from engine.queue.order import in_order
+from engine.queue.order import next_turn
 from engine.queue.records import ACTIVE, ENDED, Item, ItemState, QueueState, Room, ticket_of
 from engine.queue.settle import Policy, settle
 from engine.queue.store import QueueStore, QueueWatch
@@ -228,17 +228,7 @@ class Worker:
 
     def _start_next(self, office: Office, state: QueueState, job: Job) -> bool:
         """Start the run whose turn it is, if it fits beside the others."""
-        at = now()
-        closed = {lane.lane for lane in state.lanes if lane.until > at}
-        may = [
-            item
-            for item in state.items
-            if item.state == ItemState.WAITING
-            and not item.held
-            and item.lane not in closed
-            and (item.not_before is None or item.not_before <= at)
-        ]
-        turn = next(in_order(may, state.items), None)
+        turn = next_turn(state, now())
         if turn is None:
             return False
         running = tuple(item.needs for item in state.items if item.state in ACTIVE)
