@@ -27,7 +27,9 @@ from engine.agents.interface import (
 )
 from engine.agents.script import ScriptAgent, model_name
 from engine.agents.traces import TraceStep, TraceSummary, WrittenFile
+from engine.agents.traces.open import FORMS, Trace, read_trace
 from engine.base.errors import BadInput, UsageError, bad_file
+from engine.base.files import os_error
 from engine.gateway.interface import Api
 
 MAX_PLAN_BYTES = 64 << 20
@@ -71,15 +73,8 @@ class ReplayAgent:
         env = {"HOME": HOME, "M4_DB_PATH": f"{JOB}/{DATABASE}", "M4_OUTPUT_PATH": f"{JOB}/{OUTPUT}"}
         if recorded_agent == ScriptAgent.name:
             return _script(folder, request, name, model)
-        try:
-            steps = read_steps(folder, recorded_agent)
-        except UsageError as error:
-            raise BadInput(
-                f"The trace of the agent {recorded_agent or '(unknown)'} cannot be repeated: "
-                "its form is not known.",
-                todo="Choose a run of codex, claude, gemini, pi or script.",
-            ) from error
-        actions, skipped = plan(steps)
+        trace = _trace(folder, recorded_agent)
+        actions, skipped = plan(trace.steps)
         if not actions:
             raise bad_file(
                 folder, "The run's trace holds no command that could be repeated.",
@@ -88,7 +83,7 @@ class ReplayAgent:
         content = json.dumps(
             {
                 "cwd": JOB,
-                "keeps_folder": recorded_agent in _KEEPS_FOLDER,
+                "keeps_folder": trace.summary.form in _KEEPS_FOLDER,
                 "actions": actions,
             }
         ).encode()
@@ -124,9 +119,23 @@ class ReplayAgent:
         return script_failure(outcome)
 
 
-def read_steps(_folder: Path, form: str) -> tuple[TraceStep, ...]:
-    """All steps of a kept trace."""
-    raise UsageError(f"The trace of {form} is not known.")
+def _trace(folder: Path, agent: str) -> Trace:
+    """The whole recorded trace."""
+    try:
+        found = read_trace(folder / "trace.jsonl", agent or None)
+    except FileNotFoundError as error:
+        raise bad_file(
+            folder, "The recorded run kept no trace.", todo="Choose a run with a trace.jsonl."
+        ) from error
+    except OSError as error:
+        raise os_error(error, "reading the recorded trace") from error
+    if found.summary.form not in FORMS or found.summary.form == ScriptAgent.name:
+        raise BadInput(
+            f"The trace of the agent {agent or '(unknown)'} cannot be repeated: its form is "
+            "not known.",
+            todo="Choose a run of codex, claude, gemini, pi or script.",
+        )
+    return found
 
 
 def plan(steps: Iterable[TraceStep]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

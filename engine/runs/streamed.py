@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import codecs
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from engine.agents.traces import TraceReader, TraceStep, TraceSummary
+from engine.agents.traces.open import TIMES
 from engine.base.files import os_error
 from engine.base.text import neutralise
 from engine.runs.output import EVENT_CHARS, TAIL_CHARS, TRACE, write_all
 from engine.runs.records import RunEvent
 from engine.runs.store import now
 
-TIMES = "trace.times"
-"""Arrival of each line of the trace, ISO 8601 in UTC, one a line."""
 _MAX_STAMPS = 1_000_000
 _STEPS_TOLD = 20_000
-_BLOCK = 1 << 16
 
 
 class StreamLog:
@@ -106,36 +104,3 @@ class StreamLog:
             if self._steps_told <= _STEPS_TOLD:
                 at = step.at or now()
                 self._on_event(RunEvent(self._run_id, at, "step", neutralise(step.text), step=step))
-
-
-def read_trace(folder: Path, reader: TraceReader) -> TraceSummary:
-    """Read a kept trace whole; the steps are then in the reader.
-
-    Raises:
-        M4Error: a file cannot be read. No trace at all is an empty one.
-    """
-    try:
-        stamps = _stamps(folder / TIMES)
-        with (folder / TRACE).open("rb") as file:
-            at = next(stamps)
-            while piece := file.readline(_BLOCK):
-                reader.feed(piece, at=at)
-                if piece.endswith(b"\n"):
-                    at = next(stamps)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise os_error(error, "reading the run's trace") from error
-    reader.close()
-    return reader.summary()
-
-
-def _stamps(path: Path) -> Iterator[str | None]:
-    """The arrival stamps, then None for ever."""
-    try:
-        lines = path.read_text(encoding="ascii", errors="replace").splitlines()
-    except FileNotFoundError:
-        lines = []
-    yield from lines
-    while True:
-        yield None

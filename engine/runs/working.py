@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.agents.interface import HOME, JOB, Agent, Failure, Launch, Outcome
-from engine.agents.traces import TraceReader, TraceSummary
-from engine.base.errors import HarnessFault, MissingPrerequisite
+from engine.agents.traces import TraceSummary
+from engine.agents.traces.open import trace_reader
+from engine.base.errors import HarnessFault
 from engine.base.jobs import SimpleJob
+from engine.gateway.gateway import FOLDER, open_gateway
 from engine.gateway.interface import PORT, SOCKET, Budget, Endpoint, Stopped, Usage
 from engine.isolation.interface import GATEWAY, Command, Ended, Limits, Sandbox
 from engine.runs import folder
@@ -35,8 +37,8 @@ class Way:
 
     endpoint: Endpoint
     """The model endpoint."""
-    permit: Any
-    """The source policy's leave to use it."""
+    permit_remote: bool = False
+    """The source's policy lets its models see the data though it is another machine's."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,19 @@ def work(
         stop = _Stop(run)
         stack.callback(stop.close)
         stack.enter_context(contextlib.closing(log))
-        gateway = None if way is None else stack.enter_context(_opened(run, way, budget, stop))
+        gateway = None
+        if way is not None:
+            gateway = stack.enter_context(
+                open_gateway(
+                    way.endpoint,
+                    budget=budget,
+                    folder=run.place / FOLDER,
+                    egress=run.place / EGRESS,
+                    permit_remote=way.permit_remote,
+                    on_stop=stop.by_gateway,
+                    job=run.job,
+                )
+            )
         command = Command(
             argv=argv(agent, launch),
             job_folder=run.place / folder.WORK,
@@ -139,7 +153,7 @@ def work(
             reason=ended.reason,
             seconds=round(ended.seconds, 3),
         )
-    usage = None if gateway is None else gateway.usage
+    usage = None if gateway is None else gateway.usage()
     if way is None:
         (run.place / EGRESS).write_bytes(b"")  # there is no network to log
     run.job.check()
@@ -169,30 +183,8 @@ def _log(run: LiveRun, agent: Agent) -> RunLog | StreamLog:
     if not agent.apis:
         return RunLog(run.run_id, run.place, run.on_event)
     facts = run.facts()
-    reader = _reader(agent.name, facts["skills"], facts["agent_version"])
+    reader = trace_reader(agent.name, skills=facts["skills"], version=facts["agent_version"])
     return StreamLog(run.run_id, run.place, reader, run.on_event)
-
-
-def _reader(form: str, skills: Sequence[str], version: str | None) -> TraceReader:  # noqa: ARG001
-    raise MissingPrerequisite(f"This version cannot read the trace of {form}.")
-
-
-@dataclass
-class _Gateway:
-    folder: Path
-    usage: Usage | None = None
-
-
-@contextlib.contextmanager
-def _opened(
-    run: LiveRun,
-    way: Way,  # noqa: ARG001
-    budget: Budget,  # noqa: ARG001
-    stop: _Stop,  # noqa: ARG001
-) -> Iterator[_Gateway]:
-    """The run's gateway, open; its usage is told when it is closed."""
-    raise MissingPrerequisite("This version has no gateway.")
-    yield _Gateway(run.place)
 
 
 def egress_lines(place: Path) -> list[dict[str, Any]]:

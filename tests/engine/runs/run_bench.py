@@ -9,6 +9,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -17,12 +18,14 @@ from engine.base.files import sha256_of
 from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home, open_home
 from engine.catalogue.task import Task, load_task
+from engine.gateway.interface import Endpoint
 from engine.isolation.backends import choose_backend, make_backend
 from engine.isolation.interface import Limits
 from engine.runs.machine import Assignment, RunMachine
 from engine.runs.records import AgentDb, RunRequest, RunSummary
 from engine.runs.recovery import Means, recover
 from engine.runs.store import RunStore
+from engine.runs.working import Way
 from engine.workbench.judges import judge_for
 
 TOML = """
@@ -94,6 +97,21 @@ class Bench:
             private=(self.home.root, self.reference.parent),
             answers=(),
             limits=limits or Limits(wall_seconds=60),
+        )
+
+    def ask(
+        self, agent: str, endpoint: Endpoint, *, condition: str = "no-skill", **fields: Any
+    ) -> Assignment:
+        """The run of an agent with a model."""
+        request = RunRequest(
+            task=self.task, source="tiny", agent=agent, condition=condition, **fields
+        )
+        return replace(
+            self.assign(self.script("")),
+            request=request,
+            agent=find_agent(agent),
+            way=Way(endpoint),
+            limits=Limits(wall_seconds=request.time_limit_seconds),
         )
 
     def repeat(self, record: Path) -> Assignment:
