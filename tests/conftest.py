@@ -26,11 +26,19 @@ from demo_homes import (  # noqa: F401 (fixtures)
     small_built,
     small_built_copy,
 )
+from docker_engine import (  # noqa: F401 (fixtures)
+    agent_programs,
+    docker_agents,
+    docker_engine,
+    docker_found,
+    hide_engine,
+)
 from hygiene import _nothing_left_over  # noqa: F401 (watches every test)
 from hypothesis import settings
 from sandbox_store import sandbox_store  # noqa: F401 (fixture)
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+hide_engine()
 
 # How long an example takes says how busy the machine is, not whether the program is right.
 settings.register_profile("untimed", deadline=None)

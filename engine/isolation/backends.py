@@ -9,15 +9,11 @@ from typing import Any
 from engine.base.errors import M4Error, MissingPrerequisite, StorageFull, UsageError
 from engine.base.paths import Home
 from engine.isolation.bubblewrap import Bubblewrap
+from engine.isolation.docker import Docker
 from engine.isolation.interface import Sandbox
 
 # Best first: what may be published before what may not.
-_MAKERS: dict[str, Callable[[Home], Sandbox]] = {"bubblewrap": Bubblewrap}
-
-NOT_YET = {
-    "docker": "Runs here use bubblewrap; Docker is not supported by this version.",
-}
-"""Names of the command line's contract that this version refuses, with the words for it."""
+_MAKERS: dict[str, Callable[[Home], Sandbox]] = {"docker": Docker, "bubblewrap": Bubblewrap}
 
 
 @dataclass(frozen=True)
@@ -50,12 +46,7 @@ def make_backend(home: Home, name: str) -> Sandbox:
 
     Raises:
         UsageError: there is none of that name.
-        MissingPrerequisite: not in this version.
     """
-    if name in NOT_YET:
-        raise MissingPrerequisite(
-            NOT_YET[name], todo="Leave --backend away, or say --backend bubblewrap."
-        )
     if name not in _MAKERS:
         raise UsageError(
             f"There is no sandbox called {name}.", todo=f"Known: {', '.join(_MAKERS)}."
@@ -96,12 +87,13 @@ def choose_backend(home: Home, name: str | None = None) -> Sandbox:
             backend.probe()
         except StorageFull:
             raise  # no sandbox's fault
-        except MissingPrerequisite as error:
+        except M4Error as error:
             missing.append(error)
         else:
             return backend
+    least = missing[-1]  # the one that asks the least of a machine
     raise MissingPrerequisite(
-        f"No sandbox works on this machine, and without one nothing is run. {missing[0].text}",
-        todo=missing[0].todo,
-        details=missing[0].details,
+        f"No sandbox works on this machine, and without one nothing is run. {least.text}",
+        todo=least.todo,
+        details="\n".join(error.text for error in missing[:-1]) or least.details,
     )

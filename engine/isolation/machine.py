@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from engine.base.errors import M4Error
 from engine.base.paths import Home
-from engine.isolation.backends import NOT_YET, available_backends
+from engine.isolation.backends import available_backends
 from engine.isolation.elf import missing_libraries
 from engine.isolation.rootfs import PACKAGES, sandbox_root
 
@@ -111,8 +111,6 @@ def _sandboxes(home: Home) -> Iterator[Finding]:
         else:
             state: State = "limited" if any(i.works for i in infos) else "missing"
             yield Finding(info.name, state, info.why_not or "It does not work.", info.todo)
-    for name, words in NOT_YET.items():
-        yield Finding(name, "limited", words)
 
 
 def _disk(home: Home) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import socket
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -191,20 +192,39 @@ def check_read_only(spec: dict[str, Any]) -> tuple[bool, str]:
 def check_mounts(spec: dict[str, Any]) -> tuple[bool, str]:
     """Only what was declared is mounted, and only the writable places are writable."""
     writable = {"/job", "/tmp", "/dev/shm", "/dev/pts", "/proc"}  # noqa: S108
-    declared = {"/", "/dev", *writable, *spec["read_only"]}
+    declared = {"/", "/dev", *writable, *spec["read_only"], "/run/m4", "/opt/agents"}
+    # What a container engine makes for each container; not the machine's own.
+    declared |= {"/etc/hostname", "/etc/hosts", "/etc/resolv.conf"}
     devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty")}
     unknown, open_ones = [], []
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
         fields = line.split(" ")
         place, options = fields[4].encode().decode("unicode_escape"), fields[5].split(",")
-        if place in devices or (place.startswith("/proc/") and "ro" in options):
+        if place in devices or is_covered(place):
             continue
-        if place not in declared:
+        inner = place.startswith(("/proc/", "/opt/agents/"))
+        if place not in declared and not inner:
             unknown.append(place)
-        elif place not in writable and "ro" not in options:
+        elif place not in writable and "ro" not in options and (inner or can_be_written(place)):
             open_ones.append(place)
     bad = unknown + open_ones
     return not bad, f"not declared or writable: {bad}" if bad else "only what was declared"
+
+
+def is_covered(place: str) -> bool:
+    """Is nothing to be had there: an empty closed folder, the null device, or no way to it?"""
+    try:
+        found = Path(place).stat()
+        if stat.S_ISDIR(found.st_mode):
+            return not os.listdir(place) and not can_be_written(place)  # noqa: PTH208
+        return stat.S_ISCHR(found.st_mode) and found.st_rdev == os.makedev(1, 3)
+    except OSError:
+        return True
+
+
+def can_be_written(place: str) -> bool:
+    """May this user write there, whatever the mount says?"""
+    return os.access(place, os.W_OK)
 
 
 def check_processes() -> tuple[bool, str]:

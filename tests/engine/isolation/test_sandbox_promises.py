@@ -13,17 +13,20 @@ from engine.base.jobs import SimpleJob
 from engine.base.paths import Home
 from engine.isolation.backends import backend_names, make_backend
 from engine.isolation.bubblewrap import Bubblewrap
+from engine.isolation.docker import Docker
 from engine.isolation.interface import Command, Ended, Sandbox
 from engine.isolation.promises.catalogue import PROMISES, Promise
 from engine.isolation.promises.conformance import PROGRAMS, Ground, check_promises
 
 pytestmark = pytest.mark.sandbox
 
-BACKENDS = ["bubblewrap"]
+BACKENDS = ["docker", "bubblewrap"]
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def backend(request: pytest.FixtureRequest, sandbox_home: Home) -> Sandbox:
+    if request.param == "docker":
+        return Docker(sandbox_home, engine=request.getfixturevalue("docker_engine"))
     return make_backend(sandbox_home, request.param)
 
 
