@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "workspace": ("workspace", "The database that an agent would get."),
     "score": ("score", "Score one output against its reference."),
     "diff": ("diff", "The aligned rows of an output and its reference."),
+    "endpoint": ("endpoint", "Which models can be reached, and their keys."),
     "sandbox": ("sandbox", "Is isolation possible here, and does it hold."),
     "run": ("run", "Run an agent on a task in the sandbox and score it."),
     "queue": ("queue", "Runs that are to be made: add, order, pause, cancel, carry out."),
