@@ -91,6 +91,11 @@ def _no_device(seen: Seen) -> str | None:
     return None if (seen.folder / "output.csv").is_symlink() else "the symlink is not there"
 
 
+def _output_folder(seen: Seen) -> str | None:
+    output = seen.folder / "output.csv"
+    return None if output.is_dir() and not output.is_symlink() else "the folder is not there"
+
+
 def _cut(seen: Seen) -> str | None:
     if not seen.ended.output_cut:
         return "it is not said that the output was cut"
@@ -135,6 +140,14 @@ PROMISES: tuple[Promise, ...] = (
     # reading
     Promise(name="files.read_by_path", claim="private files cannot be read by their path"),
     Promise(name="files.read_by_proc", claim="... nor through /proc/*/root and cwd"),
+    Promise(
+        name="files.read_what_is_there",
+        claim="... nor the state, the tasks with their answers, accounts",
+    ),
+    Promise(name="files.read_by_open_folders", claim="... nor through what is held open"),
+    Promise(name="files.read_by_mount_table", claim="... nor by what the mount table tells"),
+    Promise(name="files.read_other_jobs", claim="... nor other runs beside the job folder"),
+    Promise(name="files.read_devices", claim="no disk, no machine memory as a device"),
     Promise(name="files.read_by_symlink", claim="... nor through symlinks"),
     Promise(name="files.read_by_hard_link", claim="... nor through hard links"),
     Promise(name="files.read_by_handle", claim="... nor by file handles"),
@@ -182,6 +195,12 @@ PROMISES: tuple[Promise, ...] = (
         claim="symlinks and FIFOs do no harm, devices cannot be made",
         after=_no_device,
     ),
+    Promise(
+        name="files.output_is_folder",
+        claim="... nor a shut folder in the output's place",
+        after=_output_folder,
+    ),
+    Promise(name="files.output_has_other_names", claim="no hard link leads out or in"),
     Promise(name="files.set_user_id", claim="set-user-ID programs have no effect"),
     Promise(name="files.hostile_names", claim="hostile file names do no harm"),
     Promise(name="files.open_files", claim="open files are limited"),
@@ -197,6 +216,10 @@ PROMISES: tuple[Promise, ...] = (
     Promise(name="network.other_families", claim="no socket of any other family"),
     Promise(name="network.abstract_unix", claim="the host's abstract Unix sockets are not reached"),
     Promise(name="network.unix_path", claim="the host's Unix sockets in folders are not reached"),
+    Promise(name="network.known_sockets", claim="... nor those of engines, desktops, key agents"),
+    Promise(name="network.other_protocols", claim="nothing is reached by other protocols over IP"),
+    Promise(name="network.name_servers", claim="no name server answers"),
+    Promise(name="network.clouds_own_address", claim="no cloud's address of credentials"),
     # kernel
     Promise(name="kernel.privileges", claim="no capability, no new privileges, a call filter"),
     Promise(name="kernel.user", claim="an unprivileged user and no group of the host"),
@@ -204,6 +227,13 @@ PROMISES: tuple[Promise, ...] = (
     Promise(name="kernel.mounts", claim="nothing can be mounted"),
     Promise(name="kernel.trace", claim="no process can be traced or its memory read"),
     Promise(name="kernel.host_processes", claim="host processes and their environment are hidden"),
+    Promise(
+        name="kernel.host_environment_and_memory",
+        claim="no secret of the host in any environment or memory",
+    ),
+    Promise(name="kernel.overwrite_the_runner", claim="what started the sandbox cannot be written"),
+    Promise(name="kernel.control_groups", claim="known ways out of containers are shut"),
+    Promise(name="kernel.priority", claim="no higher priority, no change of the clock"),
     Promise(name="kernel.exotic_calls", claim="system calls that exploits need are refused"),
     Promise(
         name="kernel.foreign_calling_convention",
@@ -268,6 +298,11 @@ PROMISES: tuple[Promise, ...] = (
         ends=("timeout",),
         limits=_SHORT,
         after=_partial_kept,
+    ),
+    Promise(
+        name="bombs.survivors_without_a_group",
+        claim="... in sessions of their own, too",
+        after=_nobody_left,
     ),
     Promise(
         name="bombs.flood", claim="endless output is cut and said to be", reports=False, after=_cut

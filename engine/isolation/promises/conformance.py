@@ -7,9 +7,8 @@ import json
 import os
 import secrets
 import shutil
-import socket
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,15 +16,14 @@ from typing import Any
 from engine.base.errors import UsageError
 from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home
-from engine.isolation.canary import Listeners
 from engine.isolation.folders import remove_tree
 from engine.isolation.interface import Command, Limits, Sandbox
 from engine.isolation.promises.catalogue import BASE, PROMISES, Promise, Seen
+from engine.isolation.promises.ground import Plants, inodes
 
 PROGRAMS = Path(__file__).with_name("programs")
 GIVEN = "/job/given.txt"
 _START = "import sys; sys.path.insert(0, '/job'); import programs.attempt as a; a.main()"
-_PLACES = ("/root", "/home", "/var", "/run", "/sys", "/tmp", "/etc")  # noqa: S108 - looked at
 
 
 @dataclass(frozen=True)
@@ -85,55 +83,37 @@ class Ground:
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._stack = contextlib.ExitStack()
-        self._token = secrets.token_hex(16)
+        self._plants = Plants(home)
 
     def __enter__(self) -> Ground:
-        with contextlib.ExitStack() as stack:
-            self._home.scratch.mkdir(parents=True, exist_ok=True)
-            self._place = self._folder(self._home.scratch, stack)
-            self._public = self._folder(Path(tempfile.gettempdir()), stack)
-            private = [self._place / "private" / "secret.txt", self._public / "secret.txt"]
-            for file in private:
-                file.parent.mkdir(exist_ok=True)
-                file.write_text(self._token, encoding="ascii")
-                file.chmod(0o644)  # its permissions shall not be what protects it
-            self._public.chmod(0o755)
-            self._given = self._place / "given.txt"
-            self._given.write_text("given", encoding="ascii")
-            self._given.chmod(0o644)
-            self._listeners = stack.enter_context(Listeners())
-            unix = stack.enter_context(socket.socket(socket.AF_UNIX))
-            unix.bind(str(self._public / "s"))
-            unix.listen()
-            (self._public / "s").chmod(0o666)
-            self._private = [str(file) for file in private]
-            self._stack = stack.pop_all()
+        self._plants.__enter__()
+        self._given = self._plants.place / "given.txt"
+        self._given.write_text("given", encoding="ascii")
+        self._given.chmod(0o644)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    @staticmethod
-    def _folder(place: Path, stack: contextlib.ExitStack) -> Path:
-        folder = Path(tempfile.mkdtemp(prefix=f"promises-{os.getpid()}-", dir=place))
-        stack.callback(remove_tree, folder)
-        return folder
+        self._plants.__exit__()
 
     def facts(self, survivor: str, limits: Limits) -> dict[str, Any]:
         """What an attempt is told; JSON-ready."""
+        plants = self._plants
         return {
-            "token": self._token,
-            "private_files": self._private,
+            "token": plants.token,
+            "private_files": list(plants.files),
+            # Backwards, so that an attempt's own memory does not hold what it looks for.
+            "variable_token_reversed": plants.variable_token[::-1],
+            "existing": list(plants.existing),
+            "sockets": list(plants.sockets),
             "given": GIVEN,
             "given_on_host": str(self._given),
             "home": str(self._home.root),
             "host_pid": os.getpid(),
-            "inodes": dict(_inodes()),
-            "addresses": self._listeners.addresses,
-            "port": self._listeners.port,
-            "abstract": self._listeners.abstract,
-            "unix_path": str(self._public / "s"),
+            "inodes": dict(inodes()),
+            "addresses": plants.listeners.addresses,
+            "port": plants.listeners.port,
+            "abstract": plants.listeners.abstract,
+            "unix_path": plants.unix_path,
             "survivor": survivor,
             "open_files": limits.open_files,
             "cpus": limits.cpus,
@@ -141,7 +121,7 @@ class Ground:
 
     def attempt(self, sandbox: Sandbox, promise: Promise, job: Job) -> Outcome:
         """Run one attempt and judge it."""
-        folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._place))
+        folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._plants.place))
         try:
             return self._attempt(sandbox, promise, job, folder)
         finally:
@@ -170,7 +150,7 @@ class Ground:
         job.check()
         seen = Seen(ended, bytes(streams["stdout"]), bytes(streams["stderr"]), folder, ground)
         kept, detail = _judge(promise, seen)
-        if self._listeners.reached:
+        if self._plants.listeners.reached:
             kept, detail = False, "a listener of the host was reached"
         return Outcome(promise.name, promise.claim, kept, detail, round(ended.seconds, 3))
 
@@ -178,13 +158,6 @@ class Ground:
 def _limits(promise: Promise) -> Limits:
     values: dict[str, Any] = {**BASE, **dict(promise.limits)}
     return Limits(**values)
-
-
-def _inodes() -> Iterator[tuple[str, list[int]]]:
-    for place in _PLACES:
-        with contextlib.suppress(OSError):
-            found = Path(place).stat()
-            yield place, [found.st_dev, found.st_ino]
 
 
 def _judge(promise: Promise, seen: Seen) -> tuple[bool, str]:

@@ -135,6 +135,31 @@ def survivors_at_timeout() -> str:
     return ignore_every_signal()
 
 
+def survivors_without_a_group() -> str:
+    """Detached twice, in a session and a group of their own, without outputs, told to stay."""
+    for number in range(3):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.setpgid(0, 0)
+                for handle in range(3):
+                    os.close(handle)
+                libc = ctypes.CDLL(None)
+                libc.prctl(1, 0)  # no signal at the parent's death
+                libc.prctl(36, 1)  # and a parent to whoever loses his
+                for signal_ in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
+                    with contextlib.suppress(OSError):
+                        signal.signal(signal_, signal.SIG_IGN)
+                words = ["-c", "import time; time.sleep(1000)", ground()["survivor"]]
+                os.execv(sys.executable, [sys.executable, *words])  # noqa: S606
+            os._exit(0)
+        if number == 0:
+            with contextlib.suppress(OSError):
+                os.setsid()
+    survivors()
+    return "left processes in sessions of their own"
+
+
 def flood() -> str:
     block = b"x" * MIB
     for _ in range(80):

@@ -44,6 +44,75 @@ def read_by_proc() -> str:
     return _must_not_read(*names)
 
 
+def read_what_is_there() -> str:
+    """The state file, the tasks with their answers, accounts: by path and through /proc."""
+    existing = ground()["existing"]
+    for path in existing:
+        for name in (path, f"/proc/1/root{path}", f"/proc/self/root/../..{path}"):
+            with contextlib.suppress(OSError):
+                os.close(os.open(name, os.O_RDONLY))
+                raise Broken(f"{name} of the host can be opened")
+    return f"{len(existing)} files and folders of the host tried"
+
+
+def read_by_open_folders() -> str:
+    """Through what any process holds open: /proc/*/fd, /proc/*/map_files, /proc/*/exe."""
+    names = []
+    for pid in [name for name in os.listdir("/proc") if name.isdigit()]:  # noqa: PTH208
+        with contextlib.suppress(OSError):
+            names += [f"/proc/{pid}/fd/{handle}" for handle in os.listdir(f"/proc/{pid}/fd")]  # noqa: PTH208
+    looked = [
+        f"{name}{up}{file}"
+        for name in [*names, "/proc/1/exe", "/proc/self/fd/0"]
+        for up in ("", "/..", "/../../..")
+        for file in ground()["private_files"][:4]
+    ]
+    return _must_not_read(*looked)
+
+
+def read_by_mount_table() -> str:
+    """Host paths that the mount table tells, opened as they stand there."""
+    names = set()
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+        names.add(line.split(" ")[3].encode().decode("unicode_escape"))
+    for name in sorted(names - {"/"}):
+        for path in (Path(name), Path(name).parent, Path(name).parent.parent):
+            with contextlib.suppress(OSError):
+                if any(found.name.startswith("promises-") for found in path.iterdir()):
+                    raise Broken(f"{path}, which the mount table names, can be listed")
+    return f"{len(names)} paths of the mount table tried"
+
+
+def read_other_jobs() -> str:
+    """Another run's folder beside ours, by every way up from the job folder."""
+    job = os.open("/job", os.O_RDONLY | os.O_DIRECTORY)
+    for up in ("..", "../..", "../../.."):
+        for name in os.listdir(os.open(up, os.O_RDONLY | os.O_DIRECTORY, dir_fd=job)):  # noqa: PTH208
+            if name.startswith(("job-", "promises-", "private", ".m4review-canary-")):
+                raise Broken(f"{name}, which lies beside the job folder, can be seen")
+    with contextlib.suppress(OSError):
+        Path("/job/../job-other").mkdir()
+        raise Broken("a folder beside the job folder can be made")
+    return "nothing above the job folder is the host's"
+
+
+def read_devices() -> str:
+    """The machine's memory, disks and kernel log as devices."""
+    said = []
+    for name in ("mem", "kmem", "port", "kmsg", "sda", "vda", "nvme0n1", "loop0", "fuse", "kvm"):
+        try:
+            os.close(os.open(f"/dev/{name}", os.O_RDONLY | os.O_NONBLOCK))
+        except OSError as error:
+            said.append(f"{name}: {error.strerror}")
+        else:
+            raise Broken(f"/dev/{name} can be opened")
+    for kind in (stat.S_IFCHR, stat.S_IFBLK):
+        with contextlib.suppress(OSError):
+            os.mknod("/tmp/device", kind | 0o666, os.makedev(1, 1))  # noqa: S108
+            raise Broken("a device was made")
+    return ", ".join(said)
+
+
 def read_by_symlink() -> str:
     names = []
     for number, file in enumerate(ground()["private_files"]):
@@ -204,6 +273,25 @@ def tiny_files_in_memory() -> str:
     raise Broken("ten million files in memory were made")
 
 
+def output_is_folder() -> str:
+    """A folder of the output's name, with a million-fold name, shut to everybody."""
+    Path("/job/output.csv").mkdir()
+    Path("/job/output.csv", "a" * 200).write_text("x", encoding="ascii")
+    Path("/job/output.csv").chmod(0)
+    return "a folder is left in the output's place"
+
+
+def output_has_other_names() -> str:
+    """Hard links of the output to what was given, and out of the job folder."""
+    Path("/job/output.csv").write_text("a\n1\n", encoding="ascii")
+    tried = [("/job/output.csv", "/tmp/elsewhere"), ("/usr/bin/sh", "/job/sh")]  # noqa: S108
+    for source, name in [*tried, ("/proc/self/exe", "/job/exe")]:
+        with contextlib.suppress(OSError):
+            os.link(source, name)
+            raise Broken(f"a hard link from {source} to {name} was made")
+    return f"{len(tried) + 1} links refused"
+
+
 def sparse_terabyte() -> str:
     try:
         with Path("/job/output.csv").open("wb") as file:
@@ -233,7 +321,10 @@ def set_user_id() -> str:
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
         place, options = line.split(" ")[4:6]
         if place in ("/", "/job", "/tmp", "/dev/shm") and "nosuid" not in options:  # noqa: S108
-            raise Broken(f"{place} obeys set-user-ID programs")
+            # Then only what no process can undo makes up for it.
+            found = Path("/proc/self/status").read_text(encoding="ascii")
+            if "NoNewPrivs:\t1" not in found:
+                raise Broken(f"{place} obeys set-user-ID programs")
     for change in (os.setuid, os.setgid, os.seteuid):
         with contextlib.suppress(OSError):
             change(0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 from .attempt import IS_X86, Broken, call, ground, refused
@@ -108,6 +110,99 @@ def host_processes() -> str:
             if name == "environ" and (unknown := names - VARIABLES):
                 raise Broken(f"/proc/{pid}/environ has {sorted(unknown)}")
     return f"{len(pids)} processes, all of the sandbox"
+
+
+def _memory(pid: int) -> Iterator[bytes]:
+    """What can be read of a process's memory."""
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():
+            first, last = (int(part, 16) for part in line.split(" ")[0].split("-"))
+            if line.split(" ")[1].startswith("r") and last - first < 64 << 20:
+                with contextlib.suppress(OSError, ValueError, OverflowError):
+                    memory.seek(first)
+                    yield memory.read(last - first)
+
+
+def host_environment_and_memory() -> str:
+    """A secret of the host's environment, in environment and memory of everything that is here."""
+    wanted = bytes(reversed(ground()["variable_token_reversed"].encode()))
+    looked = 0
+    for pid in [int(name) for name in os.listdir("/proc") if name.isdigit()]:  # noqa: PTH208
+        with contextlib.suppress(OSError):
+            if wanted in Path(f"/proc/{pid}/environ").read_bytes():
+                raise Broken(f"the environment of process {pid} has a secret of the host")
+        if pid == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            for block in _memory(pid):
+                looked += len(block)
+                if wanted in block:
+                    raise Broken(f"the memory of process {pid} holds a secret of the host")
+    number = ground()["host_pid"]
+    if number > 100:  # noqa: PLR2004 - a lower one may be the sandbox's own
+        with contextlib.suppress(OSError):
+            os.kill(number, 0)
+            raise Broken("a process of the host can be signalled by its number")
+    return f"not in any environment, nor in {looked >> 10} KiB of others' memory"
+
+
+def overwrite_the_runner() -> str:
+    """The program that started the sandbox, through /proc/*/exe (as runc once allowed)."""
+    tried = 0
+    for pid in [name for name in os.listdir("/proc") if name.isdigit()] + ["self"]:  # noqa: PTH208
+        for name in (f"/proc/{pid}/exe", f"/proc/{pid}/root/usr/bin/sh"):
+            for flags in (os.O_WRONLY, os.O_RDWR | os.O_TRUNC, os.O_WRONLY | os.O_APPEND):
+                tried += 1
+                with contextlib.suppress(OSError):
+                    os.close(os.open(name, flags))
+                    raise Broken(f"{name} can be written")
+    return f"{tried} attempts refused"
+
+
+def control_groups() -> str:
+    """Ways by which containers were left: release agents, helpers of the kernel, its triggers."""
+    places = ["/sys/fs/cgroup/x", "/sys/fs/cgroup/release_agent", "/sys/kernel/uevent_helper"]
+    places += ["/proc/sysrq-trigger", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/core_pattern"]
+    places += ["/proc/self/oom_score_adj_", "/sys/module/x", "/proc/sys/vm/overcommit_memory"]
+    places += ["/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory.max", "/proc/kcore"]
+    for place in places:
+        with contextlib.suppress(OSError):
+            os.close(os.open(place, os.O_WRONLY | os.O_CREAT, 0o600))
+            raise Broken(f"{place} can be written")
+    with contextlib.suppress(OSError):
+        Path("/sys/fs/cgroup/mine").mkdir()
+        raise Broken("a control group can be made")
+    return f"{len(places)} places refused"
+
+
+def priority() -> str:
+    """More of the processor than others, and time that stands still."""
+    said = []
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+    except OSError as error:
+        said.append(f"nice: {error.strerror}")
+    else:
+        raise Broken("a higher priority was had")
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+    except OSError as error:
+        said.append(f"real time: {error.strerror}")
+    else:
+        raise Broken("a real time priority was had")
+    word = ctypes.create_string_buffer(32)
+    said.append(refused("clock_settime", call(227, 112, 0, ctypes.addressof(word))))
+    said.append(refused("clock_adjtime", call(305, 266, 0, ctypes.addressof(word))))
+    said.append(refused("mlockall", call(151, 230, 3)) if _locks_memory() else "mlockall: bounded")
+    return ", ".join(said)
+
+
+def _locks_memory() -> bool:
+    """Memory may be locked beyond a bound that does no harm."""
+    import resource  # noqa: PLC0415 - only here
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return min(soft, hard) > (1 << 30) or soft == resource.RLIM_INFINITY
 
 
 def exotic_calls() -> str:

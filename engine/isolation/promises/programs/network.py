@@ -114,5 +114,56 @@ def abstract_unix() -> str:
     return said
 
 
+def known_sockets() -> str:
+    """The sockets of engines, desktops and agents for keys."""
+    kinds = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET)
+    said = [_connect(socket.AF_UNIX, kind, path) for path in ground()["sockets"] for kind in kinds]
+    return f"{len(said)} attempts: {', '.join(sorted(set(said)))}"
+
+
+def other_protocols() -> str:
+    """Other protocols than TCP and UDP over IP, to the host's own listeners and outside."""
+    found = ground()
+    kinds = {"MPTCP": (1, 262), "SCTP": (1, 132), "DCCP": (6, 33), "UDP-Lite": (2, 136)}
+    said = []
+    for name, (kind, protocol) in kinds.items():
+        for address in (*found["addresses"], "192.0.2.1"):
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            try:
+                with socket.socket(family, kind, protocol) as one:
+                    one.settimeout(3)
+                    one.connect((address, found["port"]))
+                    if kind == socket.SOCK_DGRAM and not address.startswith(("127.", "::1")):
+                        raise Broken(f"{name} has a way to {address}")
+                    if kind != socket.SOCK_DGRAM:
+                        raise Broken(f"{address} was reached by {name}")
+            except OSError as error:
+                said.append(f"{name}: {error.strerror or error}")
+    return ", ".join(sorted(set(said)))
+
+
+def name_servers() -> str:
+    """A question to name servers themselves, not through the system's resolver."""
+    question = b"\x12\x34\x01\x00\x00\x01" + bytes(6) + b"\x07example\x03org\x00\x00\x01\x00\x01"
+    for server in ("127.0.0.53", "127.0.0.11", "8.8.8.8", "169.254.169.254", "192.0.2.53"):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.settimeout(0.5)
+            one.connect((server, 53))
+            one.send(question)
+            one.recv(512)
+            raise Broken(f"the name server {server} answered")
+    return "no name server answers"
+
+
+def clouds_own_address() -> str:
+    """The address under which clouds hand out credentials, and addresses without a route."""
+    said = [
+        _connect(socket.AF_INET, socket.SOCK_STREAM, (address, 80))
+        for address in ("169.254.169.254", "169.254.170.2", "100.100.100.200", "172.17.0.1")
+    ]
+    said.append(_connect(socket.AF_INET6, socket.SOCK_STREAM, ("fd00:ec2::254", 80)))
+    return ", ".join(sorted(set(said)))
+
+
 def unix_path() -> str:
     return _connect(socket.AF_UNIX, socket.SOCK_STREAM, ground()["unix_path"])

@@ -1,0 +1,165 @@
+"""What the attempts are up against: canary files in every place that matters, open listeners.
+
+Planted are files with a fresh secret that everybody may read, so that nothing but the sandbox
+protects them: in the folders of this program, the user's home, keyrings, temporary folders. Of what
+cannot be planted (the state file, tasks with their answers, accounts) the paths are tried.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.base.content import content_folder
+from engine.base.paths import Home
+from engine.isolation.canary import Listeners
+from engine.isolation.folders import remove_tree
+
+MARK = ".m4review-canary-"
+"""How planted files are called; those of killed programs are found by it."""
+VARIABLE = "M4REVIEW_PLANTED"
+"""A variable with a secret that must not be found inside, in no environment and no memory."""
+_STALE_SECONDS = 3600
+_PLACES = ("/root", "/home", "/var", "/run", "/sys", "/tmp", "/etc")  # noqa: S108 - looked at
+_SOCKETS = (
+    *("/run/docker.sock", "/var/run/docker.sock", "/run/containerd/containerd.sock"),
+    *("/run/podman/podman.sock", "/run/dbus/system_bus_socket", "/run/systemd/private"),
+    *("/tmp/.X11-unix/X0", "/run/snapd.socket", "/run/cups/cups.sock"),  # noqa: S108
+)
+
+
+class Plants:
+    """Canary files and listeners of the host; to be used in a ``with``.
+
+    Args:
+        home: its folders get canary files; its scratch folder holds what has to lie in the open.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._stack = contextlib.ExitStack()
+        self.token = secrets.token_hex(16)
+        """The secret in every planted file."""
+        self.variable_token = secrets.token_hex(16)
+        """The secret in this process's environment while the attempts run."""
+        self.files: tuple[str, ...] = ()
+        """The planted files."""
+        self.existing: tuple[str, ...] = ()
+        """Private files and folders of the host that are there anyway."""
+        self.sockets: tuple[str, ...] = ()
+        """Unix sockets of the host, one of them ours and listening."""
+
+    def __enter__(self) -> Plants:
+        with contextlib.ExitStack() as stack:
+            self._home.scratch.mkdir(parents=True, exist_ok=True)
+            self.place = self._folder(self._home.scratch, stack)
+            public = self._folder(Path(tempfile.gettempdir()), stack)
+            public.chmod(0o755)
+            (self.place / "private").mkdir()
+            private = [self.place / "private" / "secret.txt", public / "secret.txt"]
+            for file in private:
+                self._write(file)
+            self.files = (*map(str, private), *self._plant(stack))
+            self.existing = tuple(map(str, _existing(self._home)))
+            os.environ[VARIABLE] = self.variable_token
+            stack.callback(os.environ.pop, VARIABLE, None)
+            self.listeners = stack.enter_context(Listeners())
+            unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+            unix.bind(str(public / "s"))
+            unix.listen()
+            (public / "s").chmod(0o666)
+            self.unix_path = str(public / "s")
+            self.sockets = (self.unix_path, *_sockets())
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _plant(self, stack: contextlib.ExitStack) -> Iterator[str]:
+        for folder in _folders(self._home):
+            _remove_stale(folder)
+            file = folder / f"{MARK}{secrets.token_hex(8)}"
+            with contextlib.suppress(OSError):  # a folder that we cannot write
+                # Taken away even if it could be made but not filled.
+                stack.callback(file.unlink, missing_ok=True)
+                self._write(file)
+                yield str(file)
+
+    def _write(self, file: Path) -> None:
+        file.write_text(self.token, encoding="ascii")
+        file.chmod(0o644)  # its permissions shall not be what protects it
+
+    @staticmethod
+    def _folder(place: Path, stack: contextlib.ExitStack) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix=f"promises-{os.getpid()}-", dir=place))
+        stack.callback(remove_tree, folder)
+        return folder
+
+
+def inodes() -> Iterator[tuple[str, list[int]]]:
+    """What the host's own folders are, so that they are recognised inside."""
+    for place in _PLACES:
+        with contextlib.suppress(OSError):
+            found = Path(place).stat()
+            yield place, [found.st_dev, found.st_ino]
+
+
+def _folders(home: Home) -> tuple[Path, ...]:
+    """Where canary files are planted: what is there of it."""
+    user = Path("~").expanduser()
+    run = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{_user()}")
+    wanted = [home.root, *home.private, user, user / ".config"]
+    wanted += [user / ".local/share/keyrings", user / ".local/share/python_keyring", user / ".ssh"]
+    wanted += [Path(place) for place in ("/tmp", "/var/tmp", "/dev/shm", "/mnt")]  # noqa: S108
+    wanted += [run]
+    wanted += [first for first in (_first(home.runs), _first(home.sources)) if first is not None]
+    return tuple(dict.fromkeys(folder for folder in wanted if folder.is_dir()))
+
+
+def _existing(home: Home) -> Iterator[Path]:
+    """What nobody inside may see, and where nothing can be planted."""
+    tasks = content_folder("tasks")
+    wanted = [
+        home.state,
+        home.settings,
+        home.audit,
+        tasks,
+        *sorted(tasks.glob("*/*/task.toml"))[:3],
+    ]
+    wanted += [Path(__file__).resolve(), Path("/etc/shadow"), Path("/etc/machine-id")]
+    wanted += [Path("/root/.bash_history"), Path("~/.bash_history").expanduser()]
+    yield from (path for path in wanted if path.exists())
+
+
+def _first(folder: Path) -> Path | None:
+    """One folder in `folder`: another run, a source."""
+    with contextlib.suppress(OSError):
+        return next((path for path in sorted(folder.iterdir()) if path.is_dir()), None)
+    return None
+
+
+def _sockets() -> Iterator[str]:
+    yield from (name for name in _SOCKETS if Path(name).exists())
+    for variable in ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS"):
+        value = os.environ.get(variable, "").removeprefix("unix:path=").split(",")[0]
+        if value.startswith("/"):
+            yield value
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _remove_stale(folder: Path) -> None:
+    """Planted files of programs that were killed."""
+    for file in folder.glob(f"{MARK}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - file.stat().st_mtime > _STALE_SECONDS:
+                file.unlink()
