@@ -51,6 +51,8 @@ def unwrapped(call: Call) -> Call:
             words = words[1:]
         if not words:
             return call
+        if call.name in ("xargs", "parallel"):
+            words = (*words, *((call.stdin or "{}").split()[:100]))
         call = replace(call, words=words)
     return call
 

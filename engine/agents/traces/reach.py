@@ -163,7 +163,7 @@ def _install(name: str, words: Sequence[str]) -> str | None:
     plain = [word for word in words if not word.startswith("-") or name == "pacman"]
     if name == "uv" and plain[:1] == ["pip"]:
         name, fetching, plain = "pip", _INSTALL["pip"], plain[1:]
-    if set(words) & {"--help", "--version", "--dry-run"} and name != "pip":
+    if set(words) & {"--help", "--version"}:
         return None
     if not plain:
         return None

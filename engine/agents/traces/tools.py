@@ -48,7 +48,9 @@ def call_values(tool: str, arguments: object, known: Known) -> dict[str, Any]:
     base: dict[str, Any] = {"tool": shown(tool, 100)}
     if tool in SHELL_TOOLS:
         command = string(given.get("command")) or string(given.get("cmd"))
-        return base | command_values(command, known)
+        folder = _first(given, "workdir", "cwd", "directory", "dir_path")
+        data = {"data": {"cwd": folder}} if folder else {}
+        return base | data | command_values(command, known)
     if tool in WEB_TOOLS:
         words = _first(given, "query", "url", "prompt")
         return base | {"kind": "web", "text": shown(f"{tool} {words}".strip(), 2000)}
@@ -63,12 +65,17 @@ def call_values(tool: str, arguments: object, known: Known) -> dict[str, Any]:
         file = WrittenFile(path=path, how="add", content=_kept(content))
         return base | file_values(tool, (file,), known)
     if tool in _EDIT:
+        base["data"] = {"arguments": _bounded(given)}
         return base | file_values(tool, (WrittenFile(path=path, how="edit"),), known)
     if tool in _PATCH:
         patch = _first(given, "input", "patch")
         return base | file_values(tool, tuple(patched(patch)), known)
     text = json.dumps(given, ensure_ascii=False) if given else ""
-    return base | {"kind": "tool", "text": shown(f"{tool} {text}".strip(), 2000)}
+    return (
+        base
+        | {"data": {"arguments": _bounded(given)}}
+        | {"kind": "tool", "text": shown(f"{tool} {text}".strip(), 2000)}
+    )
 
 
 def command_values(command: str, known: Known) -> dict[str, Any]:
@@ -112,6 +119,11 @@ def file_values(tool: str, files: tuple[WrittenFile, ...], known: Known) -> dict
 
 def _kept(content: object) -> str | None:
     return content if isinstance(content, str) and len(content) <= _CONTENT else None
+
+
+def _bounded(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments as they are (not neutralised), or none where they are too long to keep."""
+    return given if len(json.dumps(given)) <= _CONTENT else {}
 
 
 def _first(given: Mapping[str, Any], *keys: str) -> str:
