@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
 import stat
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from engine.base.errors import HarnessFault, UsageError, bad_file
 from engine.base.files import os_error
 from engine.catalogue.task import Task
 from engine.controls import GeneratedSkill, decoy_skill, every_skill, raw_sql_skill
+from engine.gateway.gateway import FOLDER
 from engine.references import list_targets
 from engine.runs import hostile
 from engine.runs.records import CONDITIONS
@@ -146,6 +148,7 @@ def release(folder: Path) -> None:
     """Give up the work folder and the reserve; what cannot be deleted stays behind."""
     try:
         (folder / _RESERVE).unlink(missing_ok=True)
+        shutil.rmtree(folder / FOLDER, ignore_errors=True)  # of a killed gateway
         hostile.remove(folder / f"{WORK}.canary")  # of a canary that was killed
         hostile.remove(folder / WORK)
         for part in folder.glob(".*.part*"):  # files that a killed program had not finished

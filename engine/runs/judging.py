@@ -8,9 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from engine.agents.traces import Finding
+from engine.agents.traces.external import EGRESS, in_words
 from engine.base.errors import HarnessFault
 from engine.catalogue.task import Task
-from engine.runs import lint, replayed
+from engine.runs import external, lint, replayed
 from engine.runs.folder import WORK
 from engine.runs.judge import Judge
 from engine.runs.live import LiveRun
@@ -39,7 +41,9 @@ def judge_collected(run: LiveRun, task: Task, reference: Path, judge: Judge) -> 
     found = lint.lint(run.place, given, job=run.job)
     run.note({"contamination_lint": asdict(found)})
     fault = facts["_fault"]
-    violation = _violation(found, fault)
+    outside = external.look(run.place, facts, agent=run.store.find(run.run_id).summary.agent)
+    run.note({"external_tools": external.told(outside)})
+    violation = _violation(found, outside, fault)
     if violation is not None:
         _drop(run)
         run.close(*violation)
@@ -57,8 +61,15 @@ def judge_collected(run: LiveRun, task: Task, reference: Path, judge: Judge) -> 
     run.done(verdict)
 
 
-def _violation(found: LintResult, fault: tuple[str, str] | None) -> tuple[Reason, str] | None:
+def _violation(
+    found: LintResult, outside: tuple[Finding, ...], fault: tuple[str, str] | None
+) -> tuple[Reason, str] | None:
     """What the agent did that it must not, worst first."""
+    if outside:
+        # What the gateway refused is surer than what a trace tells.
+        worst = min(outside, key=lambda finding: finding.file != EGRESS)
+        more = f", and {len(outside) - 1} more" if len(outside) > 1 else ""
+        return Reason(worst.reason), f"The agent used {in_words(worst)}{more}."
     if fault is not None and Reason(fault[0]) in VIOLATIONS:
         return Reason(fault[0]), fault[1]
     if not found.passed:

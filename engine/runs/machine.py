@@ -114,6 +114,11 @@ class RunMachine:
         self._home = home
         self._store = store
 
+    @property
+    def runs(self) -> Path:
+        """The folder of all runs."""
+        return self._home.runs
+
     def run(
         self, assignment: Assignment, judge: Judge, *, job: Job, on_event: OnEvent | None = None
     ) -> str:
@@ -299,7 +304,13 @@ def _endpoint(way: Way | None) -> dict[str, Any] | None:
     """What the record says of the endpoint: never its address, which may be a private one."""
     if way is None:
         return None
-    return {"name": way.endpoint.name, "api": way.endpoint.api}
+    endpoint = way.endpoint
+    return {
+        "name": endpoint.name,
+        "api": endpoint.api,
+        "local": way.local,
+        "permitted_because": way.why,
+    }
 
 
 def _missing(task: Task, got: collect.Collected) -> tuple[Reason, str] | None:

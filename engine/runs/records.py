@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from engine.agents.traces import TraceStep
+from engine.agents.traces import Finding, TraceStep
 from engine.catalogue.task import Task
 from engine.gateway.interface import Budget
 from engine.runs.judge import Diagnostic
@@ -243,6 +243,16 @@ class LintResult:
 
 
 @dataclass(frozen=True)
+class ExternalResult:
+    """What was found of an agent that left its sandbox, or tried to."""
+
+    passed: bool
+    """Nothing was."""
+    violations: tuple[Finding, ...]
+    """Each with its place."""
+
+
+@dataclass(frozen=True)
 class Difference:
     """A figure that came out otherwise when a run was scored again."""
 
@@ -303,6 +313,8 @@ class RunRecord:
     filesystem_canary: CanaryResult | None
     """None when the run ended before."""
     contamination_lint: LintResult | None
+    """None when the run ended before."""
+    external_tools: ExternalResult | None
     """None when the run ended before."""
     artefacts: tuple[str, ...]
     """Files that were collected and kept."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from engine.base.errors import Cancelled, M4Error
 from engine.base.jobs import Job
 from engine.catalogue.task import Task
+from engine.gateway.gateway import remove_leftovers
 from engine.isolation.interface import Sandbox
 from engine.runs.judge import Judge
 from engine.runs.live import LiveRun, OnEvent
@@ -56,6 +57,7 @@ def recover(
         Every run that was finished or closed here, oldest first.
     """
     orphans = store.orphans()
+    remove_leftovers(machine.runs)
     for sandbox in sandboxes:
         try:
             sandbox.remove_leftovers()

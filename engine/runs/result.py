@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from engine.agents.traces import Finding
 from engine.base.files import write_json
 from engine.runs.judge import Diagnostic, Verdict
 from engine.runs.records import (
@@ -15,6 +16,7 @@ from engine.runs.records import (
     AgentResult,
     CanaryResult,
     Difference,
+    ExternalResult,
     LintResult,
     Recomputed,
     RunRecord,
@@ -127,6 +129,7 @@ def compose(summary: RunSummary, facts: Mapping[str, Any]) -> dict[str, Any]:
         "test_results": None,
         "filesystem_canary": None,
         "contamination_lint": None,
+        "external_tools": None,
         "token_usage": {
             "input_tokens": None,
             "cached_input_tokens": None,
@@ -176,6 +179,7 @@ def parse(
         test_results=_part(raw, "test_results", _test_results),
         filesystem_canary=_part(raw, "filesystem_canary", _canary),
         contamination_lint=_part(raw, "contamination_lint", _lint),
+        external_tools=_part(raw, "external_tools", _external),
         artefacts=_names(raw.get("artefacts")),
         raw=raw,
         recomputed=None if recomputed is None else _recomputed(recomputed),
@@ -253,6 +257,11 @@ def _canary(value: Mapping[str, Any]) -> CanaryResult:
         checks=len(checks) if isinstance(checks, list) else int(checks or 0),
         failures=tuple(str(item) for item in value.get("failures") or ()),
     )
+
+
+def _external(value: Mapping[str, Any]) -> ExternalResult:
+    found = (Finding(**item) for item in value["violations"])
+    return ExternalResult(passed=bool(value["passed"]), violations=tuple(found))
 
 
 def _lint(value: Mapping[str, Any]) -> LintResult:

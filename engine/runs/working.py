@@ -39,6 +39,10 @@ class Way:
     """The model endpoint."""
     permit_remote: bool = False
     """The source's policy lets its models see the data though it is another machine's."""
+    local: bool = True
+    """It was on this machine when it was chosen; the gateway looks again."""
+    why: str = ""
+    """Why its models may see the source, in words."""
 
 
 @dataclass(frozen=True)

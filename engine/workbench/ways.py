@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,11 +10,16 @@ from engine.agents import Agent, AgentRequest, find_agent
 from engine.agents.replay import ReplayAgent
 from engine.base.errors import BadInput, MissingPrerequisite, UsageError
 from engine.base.paths import Home
+from engine.gateway.endpoints import find_endpoint, list_endpoints, looks_local, own_names
+from engine.gateway.interface import Api, Endpoint
+from engine.gateway.keys import has_key
+from engine.gateway.local import is_local
 from engine.isolation.interface import Sandbox
 from engine.runs import result
 from engine.runs.records import CONDITIONS, SCHEMAS, RunRequest
 from engine.runs.store import RunStore
 from engine.runs.working import Way
+from engine.sources.policy import permit
 from engine.workbench.importing import place_of
 
 
@@ -57,15 +63,71 @@ def means_of(home: Home, store: RunStore, request: RunRequest) -> Means:
     return Means(request, agent, record, way)
 
 
-def way_of(_home: Home, request: RunRequest, agent: Agent) -> Way | None:
-    """The agent's way to a model."""
-    if agent.apis:
-        raise MissingPrerequisite("This version has no gateway.")
-    given = {"--endpoint": request.endpoint, "--effort": request.reasoning_effort}
-    for option, value in given.items():
-        if value is not None:
-            raise UsageError(f"The agent {agent.name} uses no model.", todo=f"Leave {option} away.")
-    return None
+def way_of(home: Home, request: RunRequest, agent: Agent) -> Way | None:
+    """The agent's way to a model: an endpoint that it can speak to and that may see the source.
+
+    Raises:
+        UsageError: no such endpoint, none that fits, or the agent uses no model.
+        MissingPrerequisite: the source's policy does not let its models see the data, or its
+            key is not in the keyring.
+    """
+    if not agent.apis:
+        given = {"--endpoint": request.endpoint, "--effort": request.reasoning_effort}
+        for option, value in given.items():
+            if value is not None:
+                raise UsageError(
+                    f"The agent {agent.name} uses no model.", todo=f"Leave {option} away."
+                )
+        return None
+    endpoint = _endpoint(home, request, agent)
+    if endpoint.api not in agent.apis:
+        raise UsageError(
+            f"The agent {agent.name} speaks {' or '.join(agent.apis)}, the endpoint "
+            f"{endpoint.name} {endpoint.api}.",
+            todo="Choose another endpoint (m4bench endpoint list), or the agent pi.",
+        )
+    local = is_local(endpoint)
+    decision = permit(home, request.source, endpoint.name)
+    if not (local or decision.allowed):
+        raise MissingPrerequisite(decision.why)
+    if endpoint.key is not None and not has_key(endpoint.key):
+        raise MissingPrerequisite(
+            f"The key of the endpoint {endpoint.name} is not in the keyring.",
+            todo=f"Store it: m4bench endpoint key {endpoint.name}",
+        )
+    why = permit(home, request.source, endpoint.name, local=local).why
+    return Way(endpoint, permit_remote=decision.allowed, local=local, why=why)
+
+
+_USUAL: Mapping[Api, str] = {"responses": "openai", "messages": "anthropic", "generate": "google"}
+"""The endpoint of those who made the API."""
+
+
+def _endpoint(home: Home, request: RunRequest, agent: Agent) -> Endpoint:
+    """The endpoint asked for, or the agent's usual one.
+
+    That is the provider's whose API it speaks best, where the source's policy allows it; else
+    the only one of the user's own on this machine that fits.
+    """
+    if request.endpoint is not None:
+        return find_endpoint(home, request.endpoint)
+    usual = _USUAL.get(agent.apis[0])
+    if usual is not None and permit(home, request.source, usual).allowed:
+        return find_endpoint(home, usual)
+    own = own_names(home)
+    here = [
+        endpoint
+        for endpoint in list_endpoints(home)
+        if endpoint.name in own and endpoint.api in agent.apis and looks_local(endpoint)
+    ]
+    if len(here) == 1:
+        return here[0]
+    if usual is not None:
+        return find_endpoint(home, usual)
+    raise UsageError(
+        f"The agent {agent.name} has no usual endpoint.",
+        todo="Name one with --endpoint; m4bench endpoint list shows them.",
+    )
 
 
 def recorded(home: Home, store: RunStore, request: RunRequest) -> Path | None:
