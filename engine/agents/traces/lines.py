@@ -225,7 +225,7 @@ class LineReader:
             return counts, why
         if self.closing == "missing":
             return counts, "The trace has no closing event: what was used last is not in it."
-        if not self.turn:
+        if not self.turn and not (counts and counts.input):
             return None, "The model gave no answer."
         if counts is None or counts.input is None or counts.output is None:
             return counts, "The trace tells no token counts."

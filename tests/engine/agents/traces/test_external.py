@@ -35,19 +35,24 @@ def finds(*calls: tuple[str, dict[str, object]], **more):
     return external_use(reader.steps, reader.summary(), **more)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["command"][:50])
-def test_commands(case: dict[str, str]):
-    found = finds(("Bash", {"command": case["command"]}))
-    assert {finding.rule for finding in found} == ({case["rule"]} if "rule" in case else set())
-    for finding in found:
-        assert finding.reason == "external_tool_use"
-        assert finding.step is not None
-        assert RULES[finding.rule] in in_words(finding)
+def test_commands():
+    wrong = []
+    for case in CASES:
+        found = finds(("Bash", {"command": case["command"]}))
+        if {finding.rule for finding in found} != ({case["rule"]} if "rule" in case else set()):
+            wrong.append((case["command"], [finding.rule for finding in found]))
+        for finding in found:
+            assert finding.reason == "external_tool_use"
+            assert finding.step is not None
+            assert RULES[finding.rule] in in_words(finding)
+    assert wrong == []
 
 
 def test_the_list_is_long_enough():
-    assert len(CASES) >= 60
-    assert len({case["command"] for case in CASES}) == len(CASES)
+    innocent = {case["command"] for case in CASES if "rule" not in case}
+    guilty = {case["command"] for case in CASES if "rule" in case}
+    assert len(innocent) >= 35
+    assert len(guilty) >= 50
 
 
 def test_places():
