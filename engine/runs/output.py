@@ -120,7 +120,11 @@ def shown_log(folder: Path) -> str:
             continue
         if isinstance(data, dict) and data.get("kind") in ("output", "message"):
             pieces.append(str(data.get("text", "")))
-    text = neutralise("".join(pieces))
+    return cut(neutralise("".join(pieces)))
+
+
+def cut(text: str) -> str:
+    """At most 1 MiB of a text: its beginning and its end."""
     if len(text) <= SHOWN_BYTES:
         return text
     half = SHOWN_BYTES // 2

@@ -16,6 +16,8 @@ from typing import Any
 import psutil
 
 from engine import audit
+from engine.agents.traces import TraceStep
+from engine.agents.traces.open import Trace
 from engine.base.content import content_folder
 from engine.base.errors import BadInput, M4Error, UsageError
 from engine.base.files import os_error
@@ -42,7 +44,6 @@ from engine.references.needs import with_needs
 from engine.runs import folder, hostile, result
 from engine.runs.audited import AuditedRuns
 from engine.runs.machine import Assignment, RunMachine
-from engine.runs.output import shown_log
 from engine.runs.records import (
     SCHEMAS,
     AgentDb,
@@ -54,6 +55,7 @@ from engine.runs.records import (
 )
 from engine.runs.recovery import Means, recover
 from engine.runs.store import StoredRun
+from engine.runs.tracing import log_of, output_of, trace_of
 from engine.scoring import align
 from engine.sources import SourceInfo, add_source, find_source, list_sources, remove_source
 from engine.sources.synthetic import synthesize_source
@@ -282,7 +284,28 @@ class Workbench(Queueing, Care):
 
     def run_log(self, run_id: str) -> str:
         """The agent's output, at most 1 MiB of it, control characters neutralised."""
-        return shown_log(place_of(self.home, self._store.find(run_id)))
+        run = self._store.find(run_id)
+        return log_of(place_of(self.home, run), run)
+
+    def run_trace(self, run_id: str) -> Trace:
+        """The steps of a run's trace and what they come to, also while it lives.
+
+        Raises:
+            UsageError: there is no such run.
+            M4Error: the trace cannot be read. A run without one has no steps.
+        """
+        run = self._store.find(run_id)
+        return trace_of(place_of(self.home, run), run)
+
+    def step_output(self, run_id: str, step: TraceStep) -> str:
+        """The whole output of a step, control characters neutralised; empty when there is none.
+
+        Raises:
+            UsageError: there is no such run.
+            M4Error: the trace cannot be read (any more).
+        """
+        place = place_of(self.home, self._store.find(run_id))
+        return "" if step.output_ref is None else output_of(place, step.output_ref)
 
     def diff_of(self, run_id: str, *, job: Job) -> Path | None:
         """The run's `diff.duckdb`; made again when it is gone.
