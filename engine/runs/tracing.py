@@ -1,0 +1,87 @@
+"""A kept run's trace for those who look at it: steps, whole outputs, and plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.agents.traces import OutputRef, TraceStep
+from engine.agents.traces.lines import read_output
+from engine.agents.traces.open import Trace, read_trace, trace_reader
+from engine.base.errors import Busy
+from engine.base.files import os_error
+from engine.base.text import neutralise
+from engine.runs.output import SHOWN_BYTES, TRACE, cut, shown_log
+from engine.runs.store import StoredRun
+
+_READING = "reading the run's trace"
+_PLAIN = ("script",)
+"""Forms whose trace holds the output in its order."""
+
+
+def trace_of(place: Path, run: StoredRun) -> Trace:
+    """All steps of a run's trace so far, and what they come to.
+
+    Raises:
+        M4Error: it cannot be read. A run without a trace has no steps.
+    """
+    skills = run.facts.get("skills") or ()
+    version = run.facts.get("agent_version")
+    agent = run.summary.agent
+    try:
+        # Other programs' runs may call their agents otherwise: their traces tell what they are.
+        named = agent if run.summary.origin == "own" else None
+        return read_trace(place / TRACE, named, skills=skills, version=version)
+    except FileNotFoundError:
+        reader = trace_reader(agent, skills=skills, version=version)
+        return Trace((), reader.summary())
+    except OSError as error:
+        raise os_error(error, _READING) from error
+
+
+def output_of(place: Path, ref: OutputRef) -> str:
+    """The whole output of a step, neutralised.
+
+    Raises:
+        Busy: the trace is another one than the step was read from.
+        M4Error: it cannot be read.
+    """
+    try:
+        return read_output(place / TRACE, ref)
+    except LookupError as error:
+        raise Busy("The trace has changed since it was read.", todo="Read it again.") from error
+    except OSError as error:
+        raise os_error(error, _READING) from error
+
+
+def log_of(place: Path, run: StoredRun) -> str:
+    """What the agent did, as text for people; at most 1 MiB, neutralised."""
+    trace = trace_of(place, run)
+    if trace.summary.form in _PLAIN:
+        return shown_log(place)
+    text = "\n".join(line for step in trace.steps for line in _words(step))
+    try:
+        with (place / "stderr.log").open("rb") as file:
+            errors = file.read(SHOWN_BYTES).decode("utf-8", "replace")
+    except OSError:
+        errors = ""
+    if errors.strip():
+        text += f"\n\nstandard error:\n{errors}"
+    return cut(neutralise(text))
+
+
+def _words(step: TraceStep) -> Iterator[str]:
+    """A step in lines for people; those that only count are passed over."""
+    if step.kind in ("usage", "start", "other"):
+        return
+    if step.command is not None:
+        yield f"[{step.number}] $ {step.command}"
+        if step.output:
+            yield step.output.rstrip("\n")
+        if step.exit_code:
+            yield f"[{step.number}] exit status {step.exit_code}"
+        return
+    if step.text:
+        yield f"[{step.number}] {step.kind}: {step.text}"
+    if step.error is not None and step.error.message not in step.text:
+        yield f"[{step.number}] {step.error.message}"
