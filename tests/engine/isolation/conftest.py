@@ -11,7 +11,8 @@ from sandbox_store import share_sandbox
 from engine.base.jobs import SimpleJob
 from engine.base.paths import Home, open_home
 from engine.isolation.bubblewrap import Bubblewrap
-from engine.isolation.interface import Command, Ended, Limits
+from engine.isolation.docker import Docker
+from engine.isolation.interface import Command, Ended, Limits, Sandbox
 
 
 class Run:
@@ -35,8 +36,16 @@ def job_folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(params=["docker", "bubblewrap"])
+def sandbox(request: pytest.FixtureRequest, sandbox_home: Home) -> Sandbox:
+    """Each backend in turn."""
+    if request.param == "docker":
+        return Docker(sandbox_home, engine=request.getfixturevalue("docker_engine"))
+    return Bubblewrap(sandbox_home)
+
+
 @pytest.fixture
-def run(sandbox_home: Home, job_folder: Path) -> Callable[..., Run]:
+def run(sandbox: Sandbox, job_folder: Path) -> Callable[..., Run]:
     def run_one(*argv: str, job: SimpleJob | None = None, limits: Limits | None = None, **more):
         streams: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
         command = Command(
@@ -45,7 +54,7 @@ def run(sandbox_home: Home, job_folder: Path) -> Callable[..., Run]:
             limits=limits or Limits(wall_seconds=60),
             **more,
         )
-        ended = Bubblewrap(sandbox_home).run(
+        ended = sandbox.run(
             command, job=job, on_output=lambda stream, data: streams[stream].extend(data)
         )
         return Run(ended, bytes(streams["stdout"]), bytes(streams["stderr"]))

@@ -11,9 +11,7 @@ import pytest
 
 from engine.base.errors import MissingPrerequisite, StorageFull, UsageError
 from engine.base.jobs import SimpleJob
-from engine.base.paths import Home
-from engine.isolation.bubblewrap import Bubblewrap
-from engine.isolation.interface import Command, Limits
+from engine.isolation.interface import Command, Limits, Sandbox
 
 pytestmark = pytest.mark.sandbox
 
@@ -47,7 +45,7 @@ def test_results_stay_in_the_job_folder(run, job_folder: Path):
     assert (job_folder / "output.csv").read_text() == "stay_id\n42\n"
 
 
-def test_output_comes_while_it_runs(sandbox_home: Home, job_folder: Path):
+def test_output_comes_while_it_runs(sandbox: Sandbox, job_folder: Path):
     # The program waits for an answer to what it said; it ends only if its output came at once.
     script = (
         "import os, time\nprint('asked', flush=True)\n"
@@ -60,7 +58,7 @@ def test_output_comes_while_it_runs(sandbox_home: Home, job_folder: Path):
         if b"asked" in seen:
             (job_folder / "answer").touch()
 
-    ended = Bubblewrap(sandbox_home).run(
+    ended = sandbox.run(
         Command(
             argv=("python3", "-c", script),
             job_folder=job_folder,
@@ -71,7 +69,7 @@ def test_output_comes_while_it_runs(sandbox_home: Home, job_folder: Path):
     assert (ended.reason, bytes(seen)) == ("exited", b"asked\nanswered\n")
 
 
-def test_cancel_stops_it_and_keeps_what_was_written(sandbox_home: Home, job_folder: Path):
+def test_cancel_stops_it_and_keeps_what_was_written(sandbox: Sandbox, job_folder: Path):
     job = SimpleJob()
     seen = bytearray()
 
@@ -80,7 +78,7 @@ def test_cancel_stops_it_and_keeps_what_was_written(sandbox_home: Home, job_fold
         job.cancel()
 
     started = time.monotonic()
-    ended = Bubblewrap(sandbox_home).run(
+    ended = sandbox.run(
         Command(
             argv=("sh", "-c", "echo half > /job/half; echo go; sleep 600"), job_folder=job_folder
         ),
@@ -99,37 +97,33 @@ def test_a_job_that_was_cancelled_before_starts_nothing(run):
     assert (done.ended.reason, done.stdout) == ("cancelled", b"")
 
 
-def test_cancel_at_any_moment(sandbox_home: Home, tmp_path: Path):
+def test_cancel_at_any_moment(sandbox: Sandbox, tmp_path: Path):
     for number in range(12):
         folder = tmp_path / str(number)
         folder.mkdir()
         job = SimpleJob()
         timer = threading.Timer(number * 0.006, job.cancel)
         timer.start()
-        ended = Bubblewrap(sandbox_home).run(
-            Command(argv=("sleep", "600"), job_folder=folder), job=job
-        )
+        ended = sandbox.run(Command(argv=("sleep", "600"), job_folder=folder), job=job)
         timer.join()
         assert ended.reason == "cancelled"
 
 
-def test_an_exception_of_the_listener_stops_it(sandbox_home: Home, job_folder: Path):
+def test_an_exception_of_the_listener_stops_it(sandbox: Sandbox, job_folder: Path):
     def fail(stream: str, data: bytes) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        Bubblewrap(sandbox_home).run(
+        sandbox.run(
             Command(argv=("sh", "-c", "echo go; sleep 600"), job_folder=job_folder),
             on_output=fail,
         )
 
 
-def test_a_listener_that_hangs_does_not_outlive_the_time_limit(
-    sandbox_home: Home, job_folder: Path
-):
+def test_a_listener_that_hangs_does_not_outlive_the_time_limit(sandbox: Sandbox, job_folder: Path):
     # The program writes its process number once it hangs in the listener; it must be killed then.
     hung = threading.Event()
-    ended = Bubblewrap(sandbox_home).run(
+    ended = sandbox.run(
         Command(
             argv=("sh", "-c", "echo go; sleep 600"),
             job_folder=job_folder,
@@ -140,14 +134,14 @@ def test_a_listener_that_hangs_does_not_outlive_the_time_limit(
     assert ended.reason == "timeout"
 
 
-def test_many_at_the_same_time(sandbox_home: Home, tmp_path: Path):
+def test_many_at_the_same_time(sandbox: Sandbox, tmp_path: Path):
     results: dict[int, tuple[int, bytes]] = {}
 
     def one(number: int) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         seen = bytearray()
-        ended = Bubblewrap(sandbox_home).run(
+        ended = sandbox.run(
             Command(argv=("sh", "-c", f"echo {number}; exit {number}"), job_folder=folder),
             on_output=lambda stream, data: seen.extend(data),
         )
@@ -172,11 +166,11 @@ def test_nothing_is_left(run, job_folder: Path):
     assert str(job_folder) not in Path("/proc/self/mountinfo").read_text()
 
 
-def test_a_full_disk_is_said_before_the_start(run, small_disk: Path, sandbox_home: Home):
+def test_a_full_disk_is_said_before_the_start(run, small_disk: Path, sandbox: Sandbox):
     folder = small_disk / "job"
     folder.mkdir()
     with pytest.raises(StorageFull, match="no room"):
-        Bubblewrap(sandbox_home).run(Command(argv=("true",), job_folder=folder))
+        sandbox.run(Command(argv=("true",), job_folder=folder))
 
 
 def test_a_read_only_file_and_folder(run, tmp_path: Path):
@@ -229,8 +223,8 @@ def test_what_cannot_be_shown_is_said(run, tmp_path: Path):
     assert "chmod o+r" in caught.value.todo
 
 
-def test_bad_calls_are_refused(sandbox_home: Home, job_folder: Path, tmp_path: Path, monkeypatch):
-    backend = Bubblewrap(sandbox_home)
+def test_bad_calls_are_refused(sandbox: Sandbox, job_folder: Path, tmp_path: Path, monkeypatch):
+    backend = sandbox
 
     def call(**values) -> None:
         backend.run(Command(**{"argv": ("true",), "job_folder": job_folder, **values}))
