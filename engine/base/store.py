@@ -6,6 +6,7 @@ run once, in a transaction. Every package that keeps state brings its own steps.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -40,8 +41,7 @@ def open_store(path: Path, steps: Sequence[Step]) -> Database:
     connection: sqlite3.Connection | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Only for its owner (runs keep what agents print); SQLite's other files take its mode.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        _make(path)
         connection = sqlite3.connect(
             path, timeout=30, isolation_level=None, check_same_thread=False
         )
@@ -59,6 +59,23 @@ def open_store(path: Path, steps: Sequence[Step]) -> Database:
             raise os_error(error, "opening the program's state") from error
         raise
     return database
+
+
+def _make(path: Path) -> None:
+    """An empty file, only for its owner (runs keep what agents print), where there is none.
+
+    One that is there is never opened and closed beside SQLite: that would take the locks of
+    every other connection of this process away, and another program could then delete the log
+    in which they write. SQLite's other files take its mode.
+
+    Raises:
+        OSError: it cannot be made, read or written.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        if path.is_file() and not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from None
 
 
 def _bring_up_to_date(database: Database, steps: Sequence[Step]) -> None:

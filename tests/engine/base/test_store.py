@@ -104,3 +104,29 @@ def test_no_room_for_the_index_beside_the_file_is_a_full_disk(tmp_path: Path) ->
         [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False
     )
     assert "no room" in done.stdout, done.stderr
+
+
+OTHER = """
+import sys
+from pathlib import Path
+from engine.base.store import open_store
+open_store(Path(sys.argv[1]), ()).conn.close()
+"""
+
+
+def test_another_programs_goodbye_takes_nothing_from_who_is_still_there(tmp_path: Path):
+    """Whoever closes last removes SQLite's log; that must not be somebody who is not the last."""
+    path = tmp_path / "state.db"
+    stays = open_store(path, ()).conn
+    stays.execute("CREATE TABLE t (x)")
+    open_store(path, ()).conn.close()  # of this process: must leave the first one's locks alone
+    subprocess.run([sys.executable, "-c", OTHER, str(path)], check=True)
+    stays.execute("INSERT INTO t VALUES (1)")
+    second = open_store(path, ()).conn
+    assert second.execute("SELECT x FROM t").fetchall() == [(1,)]
+    stays.close()
+    assert second.execute("SELECT x FROM t").fetchall() == [(1,)]
+    second.close()
+    last = open_store(path, ()).conn
+    assert last.execute("SELECT x FROM t").fetchall() == [(1,)]
+    last.close()
