@@ -134,7 +134,7 @@ class _Annotator:
         self, tree: exp.Select, env: dict[str, Relation], parent: Scope | None
     ) -> tuple[exp.Expr, Relation]:
         scope, conditions, extra = self._from(tree, env, parent)
-        outputs = _outputs(tree, scope)
+        outputs = named_outputs(tree, scope)
         scope.named = dict(outputs)
         scope.windows = {w.name.lower(): w for w in tree.args.get("windows") or ()}
         one = _One(self, scope, env, conditions, extra)
@@ -512,7 +512,7 @@ def _join(scope: Scope, join: exp.Join, alias: str, relation: Relation) -> list[
     return [on] if on is not None else []
 
 
-def _outputs(tree: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
+def named_outputs(tree: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
     """Name and expression of every output, stars written out."""
     outputs: list[tuple[str, exp.Expr]] = []
     for projection in tree.expressions:

@@ -1,0 +1,207 @@
+"""From one cell of a reference to the source rows behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import duckdb
+
+from engine.base.errors import UsageError
+from engine.base.jobs import Job
+from engine.base.paths import Home
+from engine.concepts.graph import concept_graph
+from engine.concepts.query import Query
+from engine.diagnosis.lineage.annotate import Mode
+from engine.diagnosis.lineage.blocks import blocks_of
+from engine.diagnosis.lineage.candidates import candidates, similar
+from engine.diagnosis.lineage.events import Part, events
+from engine.diagnosis.lineage.extract import Extract, extract
+from engine.diagnosis.lineage.leaves import FRAME, leaves
+from engine.diagnosis.lineage.model import EPOCH, CellLineage, Value
+from engine.diagnosis.lineage.scope import NOTHING, ROW, Relation, hidden, joined
+from engine.diagnosis.lineage.steps import steps
+from engine.diagnosis.lineage.windows import windows
+from engine.references import find_target
+from engine.references.targets import kind_of
+from engine.sources import SourceInfo, find_source, open_source
+
+
+def trace_cell(
+    home: Home, source: str, target: str, key: Mapping[str, Value], column: str, *, job: Job
+) -> CellLineage:
+    """Everything about where a value of a reference comes from.
+
+    Args:
+        home: where the source is.
+        source: its name.
+        target: key of the target, e.g. ``sofa-24h``.
+        key: the row: key column to value.
+        column: a column of the target.
+        job: progress and cancel.
+
+    Raises:
+        UsageError: unknown source, target, column or row, or a source of the other kind.
+        Busy, Cancelled, BadInput.
+    """
+    info, query = find_source(home, source), find_target(target)
+    if kind_of(query) != info.kind:
+        raise UsageError(f"The target {target} is not made from {info.kind} data.")
+    key = {name: key[name] for name in query.key if name in key}
+    if set(key) != set(query.key):
+        raise UsageError("The row is not named whole.", todo=f"Its key is {', '.join(query.key)}.")
+    job.progress("lineage", 0, 4, "Reading the patient's rows")
+    part = extract(info, query, (person(info, key),), job=job)
+    cell = _Cell(home, part, key, column, job)
+    with part.database(home) as con:
+        job.progress("lineage", 1, 4, "Following the value through the concepts")
+        decisive, value = cell.addresses(con, "decisive")
+        entered, _ = cell.addresses(con, "all")
+        job.progress("lineage", 2, 4, "Looking at the rows that did not enter")
+        block = blocks_of(query, part.columns)[0]
+        spans = {
+            leaf: windows(con, passed, key)
+            for leaf, passed in leaves(block, column, part.columns).items()
+        }
+        parts = candidates(con, spans, decisive=decisive, entered=entered)
+        job.progress("lineage", 3, 4, "Computing it again from the rows found")
+        decisive, verified = cell.fewest(decisive, entered, set(parts), value)
+        parts = candidates(con, spans, decisive=decisive, entered=entered)
+        parts |= {address: Part("decisive") for address in decisive - set(parts)}
+        parts |= similar(con, spans, set(parts), _items(query))
+        lineage = CellLineage(
+            target=target,
+            key=key,
+            column=column,
+            value=value,
+            stay=_stay(con, part, key),
+            windows=tuple(dict.fromkeys(w for each in spans.values() for w in each)),
+            steps=steps(con, block, column, key, part.columns),
+            events=events(con, part, parts),
+            verified=verified,
+            notes=() if verified else (_NOT_VERIFIED,),
+        )
+    job.progress("lineage", 4, 4, "Done")
+    return lineage
+
+
+@dataclass(frozen=True)
+class _Cell:
+    home: Home
+    part: Extract
+    key: Mapping[str, Value]
+    column: str
+    job: Job
+
+    def addresses(self, con: duckdb.DuckDBPyConnection, mode: Mode) -> tuple[set[int], Value]:
+        """The cell's rows and its value; leaves the annotated concepts in the database."""
+        relation = self.part.build(con, mode=mode, job=self.job)
+        if self.column not in relation.columns:
+            raise UsageError(
+                f"The target has no column {self.column}.",
+                todo=f"It has {', '.join(relation.columns)}.",
+            )
+        what = f"{self.column}, {used(relation, self.part.target, self.column)}"
+        rows = of_row(con, self.key, what)
+        if not rows:
+            raise UsageError("The reference has no such row.", todo="Check the row's key.")
+        return set(rows[0][1]), rows[0][0]
+
+    def fewest(
+        self, decisive: set[int], entered: set[int], measured: Set[int], value: Value
+    ) -> tuple[set[int], bool]:
+        """The fewest of three choices of rows that give the value again; False if none does.
+
+        A specimen's or a time's other measurements stand only for its being there: mostly the
+        cell's own items say that too. Where a row that is left out changes its neighbours, all
+        that took part are needed.
+        """
+        frame = {a for a in decisive if self.part.unpack(a)[0] in FRAME}
+        for rows in ((decisive & measured) | frame, decisive, decisive | entered):
+            if self.again(rows) == [value]:
+                return set(rows), True
+        return decisive, False
+
+    def again(self, addresses: Iterable[int]) -> list[Value]:
+        """The cell by the plain SQL from these rows alone; empty when its row is not there."""
+        with self.part.database(self.home, only=addresses) as con:
+            self.part.build(con, mode=None, job=self.job)
+            return [row[0] for row in of_row(con, self.key, self.column)]
+
+
+_NOT_VERIFIED = (
+    "Computed again from the rows shown as decisive, the value comes out different: a row that is "
+    "not shown takes part."
+)
+
+
+def used(relation: Relation, query: Query, column: str) -> str:
+    """SQL for the list of a cell's rows, over the target's annotated table."""
+    parts = [name for name in (column, *query.key) if name in relation.own]
+    lists = [hidden(name) for name in parts]
+    if column not in relation.own and relation.row:
+        lists.append(ROW)
+    return joined(lists) if lists else NOTHING
+
+
+def person(info: SourceInfo, key: Mapping[str, Value]) -> int:
+    """The patient that a row is about: ``subject_id``, in eICU the unit stay.
+
+    Raises:
+        UsageError: the source does not have that row's patient.
+    """
+    for name in ("patientunitstayid", "subject_id"):
+        if name in key:
+            return int(str(key[name]))
+    table, name = next(
+        (table, name)
+        for name, table in (
+            ("stay_id", "mimiciv_icu.icustays"),
+            ("hadm_id", "mimiciv_hosp.admissions"),
+        )
+        if name in key
+    )
+    con = open_source(info)
+    try:
+        row = con.execute(
+            f"SELECT subject_id FROM {table} WHERE {name} = ?",  # noqa: S608 - our own names
+            [key[name]],
+        ).fetchone()
+    finally:
+        con.close()
+    if row is None:
+        raise UsageError("The source has no such stay.", todo="Check the row's key.")
+    return int(row[0])
+
+
+def _items(query: Query) -> set[int]:
+    """Every number that may be an item in the SQL behind the target."""
+    texts = [q.sql for q in concept_graph().order(query.concepts)] if query.concepts else []
+    return {int(n) for text in (*texts, query.sql) for n in re.findall(r"\b\d{5,6}\b", text)}
+
+
+def of_row(
+    con: duckdb.DuckDBPyConnection, key: Mapping[str, Value], what: str
+) -> list[tuple[Any, ...]]:
+    """Columns of the row of `key` in the built target."""
+    where = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in key)
+    return con.execute(
+        f"SELECT {what} FROM main.target WHERE {where}",  # noqa: S608 - our own names
+        list(key.values()),
+    ).fetchall()
+
+
+def _stay(
+    con: duckdb.DuckDBPyConnection, part: Extract, key: Mapping[str, Value]
+) -> tuple[datetime | None, datetime | None]:
+    if "stay_id" in key:
+        row = con.execute(
+            "SELECT intime, outtime FROM mimiciv_icu.icustays WHERE stay_id = ?", [key["stay_id"]]
+        ).fetchone()
+        return (row[0], row[1]) if row is not None else (None, None)
+    if part.info.kind == "eicu":
+        return EPOCH, None
+    return None, None

@@ -1,0 +1,205 @@
+"""The part of a source that one cell can rest on, in a database in memory.
+
+Every row keeps its address in the source: the number of its table and its ``rowid``, packed into
+one integer. Dictionaries have no addresses: they are no evidence of a patient.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from engine.base.duck import connect, in_words, interruptible, quote
+from engine.base.errors import UsageError
+from engine.base.jobs import Job
+from engine.base.paths import Home
+from engine.concepts.graph import concept_graph
+from engine.concepts.query import DERIVED, Query
+from engine.diagnosis.lineage.annotate import Mode, annotated
+from engine.diagnosis.lineage.blocks import Columns
+from engine.diagnosis.lineage.scope import ROW, Relation
+from engine.sources import SourceInfo, open_source
+
+_BITS = 40
+_PERSON = ("subject_id", "patientunitstayid")
+_ACROSS = {"mimiciv_hosp.prescriptions": ("drug", "drug_type", "route")}
+"""Tables that a concept reads across patients (which drug texts are antibiotics), and the columns
+it reads then: one row of each combination comes along."""
+
+
+def is_dictionary(table: str) -> bool:
+    """Does it describe codes, not patients?"""
+    return table.partition(".")[2].startswith("d_")
+
+
+@dataclass(frozen=True)
+class Extract:
+    """Base tables with addresses."""
+
+    info: SourceInfo
+    """The source."""
+    target: Query
+    """What it is enough for."""
+    tables: tuple[str, ...]
+    """Base tables, sorted; an address's number counts in here."""
+    columns: Columns
+    """Their columns."""
+    data: Mapping[str, pa.Table]
+    """Their rows, with ``row__p`` where they have addresses."""
+
+    def relations(self) -> dict[str, Relation]:
+        """The base tables as the annotation sees them."""
+        return {t: Relation(self.columns.of(t), not is_dictionary(t)) for t in self.tables}
+
+    def unpack(self, address: int) -> tuple[str, int]:
+        """Table and rowid."""
+        return self.tables[address >> _BITS], address & ((1 << _BITS) - 1)
+
+    @contextlib.contextmanager
+    def database(
+        self, home: Home, *, only: Iterable[int] | None = None
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A database in memory with the base tables.
+
+        Args:
+            home: where to spill.
+            only: addresses of the rows that it gets, without the addresses themselves; all, with
+                addresses, when None.
+        """
+        con = connect(scratch=home.scratch)
+        try:
+            con.execute("SET preserve_insertion_order = false")
+            con.execute(f"CREATE SCHEMA {DERIVED}")
+            if only is not None:
+                kept = pa.table({"id": pa.array(sorted(only), pa.int64())})
+                con.register("kept", kept)
+            for table in self.tables:
+                con.execute(f"CREATE SCHEMA IF NOT EXISTS {table.partition('.')[0]}")
+                con.register("rows_", self.data[table])
+                what = "SELECT * FROM rows_"
+                if only is not None and not is_dictionary(table):
+                    what = (
+                        f"SELECT * EXCLUDE ({ROW}) FROM rows_ "  # noqa: S608 - our own names
+                        f"WHERE {ROW}[1] IN (SELECT id FROM kept)"
+                    )
+                con.execute(f"CREATE TABLE {table} AS {what}")
+                con.unregister("rows_")
+            yield con
+        except duckdb.Error as error:
+            raise in_words(error, "following a value back to its rows") from error
+        finally:
+            con.close()
+
+    def build(
+        self, con: duckdb.DuckDBPyConnection, *, mode: Mode | None, job: Job | None = None
+    ) -> Relation:
+        """Build the concepts and the table ``main.target``, with lists unless `mode` is None."""
+        with interruptible(con, job):
+            queries = concept_graph().order(self.target.concepts) if self.target.concepts else ()
+            for number, query in enumerate(queries):
+                if job is not None:
+                    job.progress("lineage", number, len(queries) + 1, query.name)
+                sql = query.sql if mode is None else self._annotated(query, mode)[0]
+                con.execute(f"CREATE OR REPLACE TABLE {DERIVED}.{query.name} AS {sql}")
+            sql, relation = self._annotated(self.target, mode or "decisive")
+            what = self.target.sql if mode is None else sql
+            con.execute(f"CREATE OR REPLACE TABLE main.target AS {what}")
+        return relation
+
+    def _annotated(self, query: Query, mode: Mode) -> tuple[str, Relation]:
+        base = tuple(self.relations().items())
+        return _annotated_query(query.concepts, query.sql, base, mode)
+
+
+@functools.cache
+def _annotated_query(
+    concepts: tuple[str, ...],
+    sql: str,
+    base: tuple[tuple[str, Relation], ...],
+    mode: Mode,
+) -> tuple[str, Relation]:
+    tables = dict(base)
+    for name in concepts:
+        below = concept_graph().concepts[name]
+        found = _annotated_query(below.concepts, below.sql, base, mode)
+        tables[f"{DERIVED}.{name}"] = found[1]
+    return annotated(sql, tables, mode)
+
+
+def extract(
+    info: SourceInfo, target: Query, people: Sequence[int] | None, *, job: Job | None = None
+) -> Extract:
+    """Read from a source what the target needs of some patients.
+
+    Args:
+        info: the source.
+        target: the target.
+        people: ``subject_id`` (MIMIC-IV) or ``patientunitstayid`` (eICU); everybody when None.
+        job: its cancel interrupts the reading.
+
+    Raises:
+        UsageError: the source lacks a table that the target needs.
+        Busy, Cancelled, BadInput: as for every reading of a source.
+    """
+    needed = sorted(concept_graph().base_tables(target))
+    if info.kind == "mimic-iv":
+        needed = sorted({*needed, "mimiciv_icu.icustays"})
+    con = open_source(info)
+    try:
+        with interruptible(con, job):
+            have = _columns(con)
+            dictionaries = [t for t in have if is_dictionary(t) and _labels(t)]
+            tables = tuple(sorted({*needed, *dictionaries}))
+            if lost := [table for table in tables if table not in have]:
+                raise UsageError(f"The source lacks {', '.join(lost)}.")
+            columns = Columns(tuple((t, have[t]) for t in tables))
+            data = {
+                table: _rows(con, number, table, columns.of(table), people)
+                for number, table in enumerate(tables)
+            }
+    except duckdb.Error as error:
+        raise in_words(error, "reading a patient's rows") from error
+    finally:
+        con.close()
+    return Extract(info, target, tables, columns, data)
+
+
+def _labels(table: str) -> bool:
+    return table in ("mimiciv_icu.d_items", "mimiciv_hosp.d_labitems")
+
+
+def _columns(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    rows = con.execute(
+        "SELECT schema_name, table_name, column_name FROM duckdb_columns() "
+        "WHERE NOT internal ORDER BY table_name, column_index"
+    ).fetchall()
+    for schema, table, column in rows:
+        found.setdefault(f"{schema}.{table}", []).append(str(column).lower())
+    return {table: tuple(names) for table, names in found.items()}
+
+
+def _rows(
+    con: duckdb.DuckDBPyConnection,
+    number: int,
+    table: str,
+    columns: tuple[str, ...],
+    people: Sequence[int] | None,
+) -> pa.Table:
+    names = ", ".join(quote(column) for column in columns)
+    if is_dictionary(table):
+        return con.sql(f"SELECT {names} FROM {table}").to_arrow_table()  # noqa: S608
+    what = f"SELECT {names}, [({number}::BIGINT << {_BITS}) + rowid] AS {ROW} FROM {table}"  # noqa: S608
+    person = next((name for name in _PERSON if name in columns), None)
+    if people is None or person is None:
+        return con.sql(what).to_arrow_table()
+    what += f" WHERE list_contains($people, {person})"
+    if (across := _ACROSS.get(table)) is not None:
+        by = ", ".join(across)
+        what += f" OR rowid IN (SELECT min(rowid) FROM {table} GROUP BY {by})"  # noqa: S608
+    return con.sql(what, params={"people": list(people)}).to_arrow_table()

@@ -1,0 +1,234 @@
+"""Where changes are tried: a part of a source in memory, with all that a target rests on.
+
+The source is only read. A change rebuilds the queries it touches and those that read them, as far
+as their tables come out different; what comes out is kept by its content hash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from engine.base import duck
+from engine.base.duck import quote
+from engine.base.jobs import Job
+from engine.concepts import Graph, Query
+from engine.concepts.query import DERIVED
+from engine.diagnosis.recompute.items import dictionary
+from engine.diagnosis.recompute.mutation import Mutation
+from engine.diagnosis.recompute.patients import SOURCE, attach, copy_part, make_owners
+from engine.diagnosis.recompute.slicing import Parsed, Slice, parse
+
+TARGET = "the reference"
+"""Name of the target among the queries: some targets are called as a concept is."""
+_TRIAL = "trial"
+_MEMORY = "1GB"
+
+
+class Bench:
+    """A part of a source, ready to try changes of one target's SQL.
+
+    Args:
+        source: the source's database file.
+        kind: ``mimic-iv`` or ``eicu``.
+        target: the target.
+        graph: the concepts.
+        blocks: which blocks of patients; all when None.
+        job: cancel.
+        scratch: where to spill.
+    """
+
+    def __init__(
+        self,
+        source: Path,
+        kind: str,
+        target: Query,
+        graph: Graph,
+        *,
+        blocks: Sequence[int] | None,
+        job: Job | None,
+        scratch: Path | None,
+    ) -> None:
+        self.target = replace(target, name=TARGET)
+        self.graph = graph
+        self.order = (*graph.order(target.concepts), self.target)
+        self.con = duck.connect(memory_limit=_MEMORY, scratch=scratch, threads=2)
+        self._have: dict[str, dict[str, str]] = {}
+        self._prints: dict[tuple[str, tuple[str, ...]], tuple[int, int]] = {}
+        try:
+            with duck.interruptible(self.con, job):
+                attach(self.con, source)
+                make_owners(self.con, kind, target.key)
+                tables = graph.base_tables(target)
+                copy_part(self.con, kind, tables, blocks)
+                self.items = dictionary(self.con, [t for t in tables if "events" in t], SOURCE)
+                self.con.execute(f"DETACH {SOURCE}")
+                self.con.execute(f"CREATE SCHEMA IF NOT EXISTS {DERIVED}")
+                self.con.execute(f"CREATE SCHEMA {_TRIAL}")
+                for query in self.order:
+                    self.con.execute(
+                        f"CREATE TABLE {DERIVED}.{quote(query.name)} AS {query.sql}"
+                    )
+        except duckdb.Error as error:
+            self.con.close()
+            raise duck.in_words(error, "preparing a part of the source") from error
+
+    def close(self) -> None:
+        """Forget everything."""
+        self.con.close()
+
+    def parsed(self) -> dict[str, Parsed]:
+        """All queries as trees."""
+        return {query.name: parse(query) for query in self.order}
+
+    def baseline(self, columns: Iterable[str]) -> pa.Table:
+        """The target as it is, on this part."""
+        return self._fetch(DERIVED, columns)
+
+    def run(
+        self,
+        mutation: Mutation,
+        parsed: dict[str, Parsed],
+        sliced: Slice,
+        columns: Sequence[str],
+        *,
+        seconds: float,
+        job: Job | None,
+    ) -> pa.Table | None:
+        """The target under a change; None where it changes nothing, or cannot be computed.
+
+        Args:
+            mutation: the change.
+            parsed: the queries as trees.
+            sliced: what of them bears on the columns; other columns are not computed.
+            columns: the target's columns to return, besides its key.
+            seconds: longer than that a query may not take.
+            job: cancel.
+        """
+        different: set[str] = set()
+        try:
+            for query in self.order:
+                changed = query.name in mutation.queries
+                if not changed and not different.intersection(query.concepts):
+                    continue
+                is_target = query.name == TARGET
+                if not is_target and query.name not in sliced.columns:
+                    continue
+                needed = (
+                    (*self.target.key, *columns)
+                    if is_target
+                    else tuple(sorted(sliced.columns[query.name]))
+                )
+                sql = _edited(parsed[query.name], mutation) if changed else query.sql
+                self._try(query.name, _redirected(sql, different), needed, seconds, job)
+                if self._same(query.name, needed):
+                    continue
+                different.add(query.name)
+            return self._fetch(_TRIAL, columns) if TARGET in different else None
+        except duckdb.Error:
+            # A change may ask for a column that is not there, or overflow: it explains nothing.
+            if job is not None:
+                job.check()
+            return None
+
+    def _try(
+        self, name: str, sql: str, needed: Sequence[str], seconds: float, job: Job | None
+    ) -> None:
+        # What is not needed is null: readers name it, though nothing comes of it.
+        wanted = ", ".join(
+            quote(c) if c in needed else f"NULL::{kind} AS {quote(c)}"
+            for c, kind in self._columns(name).items()
+        )
+        with _deadline(self.con, seconds), duck.interruptible(self.con, job):
+            self.con.execute(
+                f"CREATE OR REPLACE TABLE {_TRIAL}.{quote(name)} AS SELECT {wanted} FROM ({sql})"  # noqa: S608 - our own SQL
+            )
+
+    def _columns(self, name: str) -> dict[str, str]:
+        if name not in self._have:
+            described = self.con.execute(f"DESCRIBE {DERIVED}.{quote(name)}").fetchall()
+            self._have[name] = {str(row[0]): str(row[1]) for row in described}
+        return self._have[name]
+
+    def _same(self, name: str, needed: Sequence[str]) -> bool:
+        """Is the trial table what it is without the change, as far as it is needed?"""
+        have = self._columns(name)
+        listed = tuple(c for c in dict.fromkeys(needed) if c in have)
+        key = (name, listed)
+        if key not in self._prints:
+            self._prints[key] = self._print(DERIVED, name, listed)
+        return self._print(_TRIAL, name, listed) == self._prints[key]
+
+    def _print(self, schema: str, name: str, columns: Sequence[str]) -> tuple[int, int]:
+        # As text: a changed type (a whole number, a decimal) alone is no change.
+        values = ", ".join(
+            f"coalesce(try_cast({quote(c)} AS DOUBLE)::VARCHAR, {quote(c)}::VARCHAR)"
+            for c in columns
+        )
+        rows = self.con.execute(
+            f"SELECT count(*), sum(hash({values})::HUGEINT) FROM {schema}.{quote(name)}"  # noqa: S608 - our own names
+        ).fetchall()
+        return int(rows[0][0]), int(rows[0][1] or 0)
+
+    def _fetch(self, schema: str, columns: Iterable[str]) -> pa.Table:
+        key = self.target.key
+        wanted = ", ".join(quote(c) for c in dict.fromkeys((*key, *columns)))
+        keys = ", ".join(quote(c) for c in key)
+        return self.con.sql(
+            f"SELECT {wanted}, count(*) OVER (PARTITION BY {keys}) AS copies_ "  # noqa: S608 - our own names
+            f"FROM {schema}.{quote(TARGET)} QUALIFY row_number() OVER (PARTITION BY {keys}) = 1"
+        ).to_arrow_table()
+
+
+_EDITING = threading.Lock()
+
+
+def _edited(parsed: Parsed, mutation: Mutation) -> str:
+    """The query's SQL with the edits made; the tree, which others share, is left as it was."""
+    tree = parsed.tree
+    done: list[tuple[exp.Expr, exp.Expr]] = []
+    with _EDITING:
+        try:
+            for edit in mutation.edits:
+                if edit.query != parsed.name:
+                    continue
+                old, new = parsed.nodes[edit.number], edit.new.copy()
+                if old is parsed.tree:
+                    tree = new
+                else:
+                    old.replace(new)
+                    done.append((old, new))
+            return tree.sql("duckdb")
+        finally:
+            for old, new in reversed(done):
+                new.replace(old)
+
+
+def _redirected(sql: str, different: set[str]) -> str:
+    """The SQL reading the trial's tables where these differ."""
+    for name in different:
+        sql = re.sub(rf"\b{DERIVED}\.{name}\b", f"{_TRIAL}.{name}", sql)
+    return sql
+
+
+@contextlib.contextmanager
+def _deadline(con: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Interrupt what takes too long; the caller sees DuckDB's interrupt as an error."""
+    timer = threading.Timer(seconds, con.interrupt)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+__all__ = ["SOURCE", "TARGET", "Bench"]

@@ -1,0 +1,100 @@
+"""Every single change worth trying of the SQL that bears on some columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+
+from engine.diagnosis.recompute.conditions import condition_changes
+from engine.diagnosis.recompute.items import Item, item_mutations
+from engine.diagnosis.recompute.mutation import Edit, Mutation, short
+from engine.diagnosis.recompute.slicing import Parsed, Slice
+from engine.diagnosis.recompute.values import value_changes
+from engine.diagnosis.recompute.windows import window_changes
+
+_QUALIFIER = re.compile(r"\b[a-z_]+\.(?=[a-z_])")
+
+
+def all_mutations(
+    parsed: Mapping[str, Parsed], sliced: Slice, items: Mapping[int, Item], target: str
+) -> list[Mutation]:
+    """The changes, those at several places at once first.
+
+    One change made wherever the same piece of SQL stands (a window that all inputs share, say)
+    is a change of its own: that is how a wrong reading of a definition shows.
+
+    Args:
+        parsed: the queries by name.
+        sliced: what bears on the columns.
+        items: the source's items, for other ones to try.
+        target: name of the target among the queries.
+    """
+    single: dict[str, Mutation] = {}
+    alike: dict[tuple[str, str, str], list[Mutation]] = {}
+    for name, numbers in sliced.nodes.items():
+        query = parsed[name]
+        for number in sorted(numbers):
+            for mutation, group in _of_node(query, number, target):
+                if mutation.key not in single:
+                    single[mutation.key] = mutation
+                    alike.setdefault((mutation.id, *group), []).append(mutation)
+        for mutation in item_mutations(query, numbers, items):
+            single.setdefault(mutation.key, mutation)
+    together = [
+        joint for group in alike.values() if len(group) > 1 and (joint := _joined(group, parsed))
+    ]
+    return [*together, *single.values()]
+
+
+def _of_node(query: Parsed, number: int, target: str) -> Iterator[tuple[Mutation, tuple[str, str]]]:
+    node = query.nodes[number]
+    if node is query.tree and not isinstance(node, exp.SetOperation):
+        return
+    place = "" if query.name == target else f", in {query.name}"
+    for changes in (condition_changes, value_changes, window_changes):
+        for name, new, words, parameters in changes(node):
+            before, after = short(node), short(new)
+            around = node.parent if isinstance(node, exp.Interval) and node.parent else node
+            yield (
+                Mutation(
+                    id=name,
+                    words=f"{words}{place}",
+                    edits=(Edit(query.name, number, new),),
+                    before=before,
+                    after="" if before.startswith("WHERE ") and after == "WHERE TRUE" else after,
+                    parameters={**parameters, "query": query.name},
+                ),
+                (plain(short(around, 1000)), plain(short(new, 1000))),
+            )
+
+
+def plain(sql: str) -> str:
+    """SQL without the names of its tables, so that the same rule reads the same everywhere."""
+    return _QUALIFIER.sub("", sql)
+
+
+def _joined(group: list[Mutation], parsed: Mapping[str, Parsed]) -> Mutation | None:
+    """The same change at every place; None where one place lies in another."""
+    edits = [m.edits[0] for m in group]
+    if len({(e.query, e.number) for e in edits}) < len(edits):
+        return None
+    nodes = {id(parsed[e.query].nodes[e.number]) for e in edits}
+    for edit in edits:
+        above = parsed[edit.query].nodes[edit.number].parent
+        while above is not None:
+            if id(above) in nodes:
+                return None
+            above = above.parent
+    first = group[0]
+    words = first.words.split(", in ")[0]
+    names = sorted({e.query for e in edits})
+    return Mutation(
+        id=first.id,
+        words=f"{words}, everywhere ({len(edits)} places)",
+        edits=tuple(edits),
+        before=first.before,
+        after=first.after,
+        parameters={**first.parameters, "query": ", ".join(names[:6]), "places": len(edits)},
+    )

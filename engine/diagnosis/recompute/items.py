@@ -1,0 +1,137 @@
+"""Other items for an item: those of a like name in the source's own dictionaries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+from sqlglot import exp
+
+from engine.diagnosis.recompute.mutation import Edit, Mutation, short
+from engine.diagnosis.recompute.slicing import Parsed
+
+_NEAR = 4
+"""Items tried per item."""
+_DICTIONARIES = {
+    "mimiciv_icu.chartevents": ("mimiciv_icu.d_items", "category"),
+    "mimiciv_icu.inputevents": ("mimiciv_icu.d_items", "category"),
+    "mimiciv_icu.outputevents": ("mimiciv_icu.d_items", "category"),
+    "mimiciv_hosp.labevents": ("mimiciv_hosp.d_labitems", "fluid"),
+}
+_WORD = re.compile(r"[a-z]{3,}")
+
+
+@dataclass(frozen=True)
+class Item:
+    """An entry of a dictionary that the sampled events use."""
+
+    number: int
+    label: str
+    kind: str
+    """Category or fluid."""
+    count: int
+    """Events of the sample."""
+
+
+def dictionary(
+    con: duckdb.DuckDBPyConnection, events: Sequence[str], source: str
+) -> dict[int, Item]:
+    """The items that occur in the sampled event tables, by number.
+
+    Args:
+        con: the database of the sample; the source is attached.
+        events: names of event tables of the sample (``schema.table``).
+        source: under what name the source is attached.
+    """
+    found: dict[int, Item] = {}
+    for table in events:
+        if table not in _DICTIONARIES:
+            continue
+        listed, kind = _DICTIONARIES[table]
+        try:
+            rows = con.execute(
+                f"SELECT e.itemid, d.label, d.{kind}, e.n FROM (SELECT itemid, count(*) AS n "  # noqa: S608 - our own names
+                f"FROM {table} GROUP BY itemid) e JOIN {source}.{listed} d USING (itemid)"
+            ).fetchall()
+        except duckdb.Error:  # no dictionary: no other items to try
+            continue
+        for number, label, kind_, count in rows:
+            found[int(number)] = Item(int(number), str(label), str(kind_), int(count))
+    return found
+
+
+def near(item: int, items: Mapping[int, Item], known: set[int]) -> list[Item]:
+    """The items whose label shares most words with that of `item`, the commonest first."""
+    own = items.get(item)
+    if own is None:
+        return []
+    words = set(_WORD.findall(own.label.lower()))
+    scored = [
+        (len(words & set(_WORD.findall(o.label.lower()))), o.kind == own.kind, o.count, o)
+        for o in items.values()
+        if o.number not in known
+    ]
+    alike = sorted((s for s in scored if s[0]), key=lambda s: (-s[0], not s[1], -s[2], s[3].number))
+    return [s[3] for s in alike[:_NEAR]]
+
+
+def item_mutations(
+    parsed: Parsed, sliced: set[int], items: Mapping[int, Item]
+) -> Iterator[Mutation]:
+    """An item more, or another item, at every place of a query that names one."""
+    places: dict[int, list[int]] = {}
+    known: set[int] = set()
+    for place, node in enumerate(parsed.nodes):
+        for number in _named(node):
+            known.add(number)
+            if place in sliced:
+                places.setdefault(number, []).append(place)
+    for number, where in places.items():
+        for other in near(number, items, known):
+            everywhere = [p for p, node in enumerate(parsed.nodes) if number in _named(node)]
+            more = tuple(
+                Edit(parsed.name, p, _with(parsed.nodes[p], number, other.number, keep=True))
+                for p in everywhere
+            )
+            instead = tuple(
+                Edit(parsed.name, p, _with(parsed.nodes[p], number, other.number, keep=False))
+                for p in everywhere
+            )
+            before = short(parsed.nodes[where[0]])
+            for edits, said in ((more, "added to"), (instead, "instead of")):
+                yield Mutation(
+                    id="item-set",
+                    words=f"item {other.number} ({other.label}) {said} {number} in {parsed.name}",
+                    edits=edits,
+                    before=before,
+                    after=short(edits[0].new),
+                    parameters={"item": other.number, "for": number, "how": said.split()[0]},
+                )
+
+
+def _named(node: exp.Expr) -> list[int]:
+    """The item numbers that a condition on `itemid` names."""
+    if isinstance(node, exp.EQ) and _is_item(node.left) and _is_number(node.right):
+        return [int(node.right.this)]
+    if isinstance(node, exp.In) and _is_item(node.this):
+        return [int(m.this) for m in node.args.get("expressions") or [] if _is_number(m)]
+    return []
+
+
+def _is_item(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Column) and node.name == "itemid"
+
+
+def _is_number(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string
+
+
+def _with(node: exp.Expr, number: int, other: int, *, keep: bool) -> exp.Expr:
+    column = node.left if isinstance(node, exp.EQ) else node.this
+    members = [m for m in _named(node) if keep or m != number]
+    return exp.In(
+        this=column.copy(),
+        expressions=[exp.Literal.number(m) for m in dict.fromkeys([*members, other])],
+    )

@@ -1,0 +1,59 @@
+"""One change of the SQL behind a target, before it is tried."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from engine.diagnosis.model import Parameter
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One node replaced in one query."""
+
+    query: str
+    number: int
+    """The node's place in the query's walk."""
+    new: exp.Expr
+    """What stands there instead."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """Edits that make one change, perhaps at several places."""
+
+    id: str
+    """Name of the hypothesis (`engine.diagnosis.signatures.names`)."""
+    words: str
+    """What the agent would have done, to follow "Consistent with "."""
+    edits: tuple[Edit, ...]
+    before: str
+    after: str
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The queries that change."""
+        return tuple(dict.fromkeys(edit.query for edit in self.edits))
+
+    @functools.cached_property
+    def key(self) -> str:
+        """Hash of the change; the same in every process."""
+        parts = [f"{e.query}\0{e.number}\0{written(e.new)}" for e in self.edits]
+        return hashlib.sha256("\0\0".join(parts).encode()).hexdigest()
+
+
+def written(node: exp.Expr) -> str:
+    """A node's SQL. Only a SELECT is changed by being written, so only it is copied before."""
+    return node.sql("duckdb", copy=node.find(exp.Select) is not None)
+
+
+def short(node: exp.Expr, most: int = 120) -> str:
+    """A node's SQL on one line, for people."""
+    text = " ".join(written(node).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,293 @@
+"""From mismatches to changes of the reference's SQL that give just what the agent has.
+
+First every change that bears on a column is tried on a block of patients, then the best on all
+(of a large source: on more). Columns are taken in turn, those with the fewest changes first, and
+passed over once a change that was found explains them too.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from engine.base import duck
+from engine.base.jobs import Job
+from engine.concepts import Query, concept_graph
+from engine.diagnosis.model import Change
+from engine.diagnosis.recompute.bench import TARGET, Bench
+from engine.diagnosis.recompute.cache import Cache, key_of
+from engine.diagnosis.recompute.changes import all_mutations
+from engine.diagnosis.recompute.mutation import Mutation
+from engine.diagnosis.recompute.patients import SOURCE, attach, make_owners, owner
+from engine.diagnosis.recompute.slicing import Parsed, Slice, parse, slice_for
+from engine.diagnosis.recompute.trial import Outcome, Sample, compare, take_sample
+from engine.diagnosis.signatures.candidate import KEYS, Candidate, RowList
+from engine.diagnosis.table import Column, Table
+from engine.references import find_target
+
+ENOUGH = 8
+"""Mismatches of a column that a sample must hold, if there are as many."""
+MOST_BLOCKS = 4
+"""Of patients, for the first round."""
+MOST_PATIENT_BLOCKS = 40
+"""Of patients, for the second round: a thousand patients."""
+FINALISTS = 6
+"""Changes of a column that come into the second round."""
+_DONE = 0.95
+"""Share of a column's mismatches from which on nothing more is looked for."""
+_QUERY_SECONDS = 5.0
+_FINAL_SECONDS = 60.0
+
+
+@dataclass
+class Search:
+    """What a search goes over, and what it found.
+
+    Args of `__init__` are the fields; see `source_candidates`.
+    """
+
+    table: Table
+    source: Path
+    kind: str
+    digest: str
+    target: Query
+    cache: Cache
+    job: Job | None
+    scratch: Path | None
+    seconds: float
+    notes: list[str] = field(default_factory=list)
+    tried: int = 0
+    skipped: int = 0
+    _benches: dict[tuple[int, ...] | None, Bench] = field(default_factory=dict)
+    _samples: dict[tuple[int, ...] | None, Sample] = field(default_factory=dict)
+    _blocks: int = 1
+    _until: float = 0.0
+
+    def run(self, positions: Sequence[int]) -> list[Candidate]:
+        """Candidates for the columns at `positions` (`KEYS` for the keys)."""
+        place = owner(self.kind, self.table.keys)
+        if place is None:
+            self.notes.append("Nothing was computed again: the keys name no patient.")
+            return []
+        try:
+            attach(self.table.con, self.source)
+            blocks = make_owners(self.table.con, self.kind, self.table.keys)
+            self.table.con.execute(f"DETACH {SOURCE}")
+            self._blocks = blocks or 1
+            self._until = time.monotonic() + self.seconds
+            return self._all(positions, self.table.keys.index(place[0]))
+        except duckdb.Error as error:
+            raise duck.in_words(error, "computing the reference again") from error
+        finally:
+            for bench in self._benches.values():
+                bench.close()
+
+    def _all(self, positions: Sequence[int], who: int) -> list[Candidate]:
+        parsed = parsed_for(self.target.name)
+        planned = []
+        for position in positions:
+            sliced = self._slice(parsed, position)
+            size = sum(len(nodes) for nodes in sliced.nodes.values())
+            planned.append((position == KEYS, size, position, sliced))
+        found: dict[str, Candidate] = {}
+        for _, _, position, sliced in sorted(planned, key=lambda plan: plan[:3]):
+            if self._explained(found.values(), position):
+                continue
+            for mutation in self._first_round(position, sliced, parsed, who):
+                if mutation.key not in found:
+                    candidate = self._second_round(mutation, parsed, who)
+                    if candidate is not None:
+                        found[mutation.key] = candidate
+        if self.skipped:
+            self.notes.append(
+                f"{self.skipped} of {self.skipped + self.tried} changes of the reference's SQL "
+                f"were not tried: the {self.seconds:g} s for them were over."
+            )
+        return list(found.values())
+
+    def _explained(self, found: Iterable[Candidate], position: int) -> bool:
+        return any(
+            position in c.cells
+            and c.tested.get(position, 0)
+            and c.cells[position].size >= _DONE * c.tested[position]
+            and c.broken * 10 <= c.cells[position].size
+            for c in found
+        )
+
+    def _slice(self, parsed: dict[str, Parsed], position: int) -> Slice:
+        names = [] if position == KEYS else [self._column(position).name]
+        target = replace(self.target, name=TARGET)
+        return slice_for(concept_graph(), target, parsed, names, rows=position == KEYS)
+
+    def _column(self, position: int) -> Column:
+        return next(c for c in self.table.columns if c.position == position)
+
+    def _first_round(
+        self, position: int, sliced: Slice, parsed: dict[str, Parsed], who: int
+    ) -> list[Mutation]:
+        """The changes that fit best on a block of patients with mismatches."""
+        blocks = self._choose(position, who)
+        if not blocks:
+            return []
+        bench = self._bench(blocks)
+        columns = [] if position == KEYS else [self._column(position)]
+        sample = self._sample(bench, blocks, who)
+        if not sample.tested(position):
+            return []
+        mutations = all_mutations(parsed, sliced, bench.items, TARGET)
+        scored: list[tuple[int, int, Mutation]] = []
+        for number, mutation in enumerate(mutations):
+            if time.monotonic() > self._until:
+                self.skipped += len(mutations) - number
+                break
+            if self.job is not None:
+                self.job.check()
+                self.job.progress("changes", number, len(mutations), mutation.id)
+            self.tried += 1
+            outcome = self._try(bench, sample, mutation, parsed, sliced, columns, blocks)
+            if outcome is None:
+                continue
+            hits = outcome.cells.get(position)
+            score = (0 if hits is None else int(hits.size)) - outcome.broken
+            if score > 0:
+                scored.append((score, -number, mutation))
+        best = sorted(scored, key=lambda s: (-s[0], -s[1]))
+        least = best[0][0] * 0.5 if best else 0
+        return [mutation for score, _, mutation in best if score >= least][:FINALISTS]
+
+    def _second_round(
+        self, mutation: Mutation, parsed: dict[str, Parsed], who: int
+    ) -> Candidate | None:
+        """A change on all patients (of a large source: on a thousand), in all columns."""
+        blocks: tuple[int, ...] | None = None
+        if self._blocks > MOST_PATIENT_BLOCKS:
+            blocks = tuple(self._ranked_blocks(None, who)[:MOST_PATIENT_BLOCKS])
+        bench = self._bench(blocks)
+        sample = self._sample(bench, blocks, who)
+        columns = [c for c in self.table.columns if not c.lacking]
+        target = replace(self.target, name=TARGET)
+        sliced = slice_for(
+            concept_graph(), target, parsed, [c.name for c in columns], rows=True
+        )
+        outcome = self._try(bench, sample, mutation, parsed, sliced, columns, blocks)
+        if outcome is None or outcome.explained <= outcome.broken:
+            return None
+        positions = [c.position for c in columns] + [KEYS]
+        return Candidate(
+            id=mutation.id,
+            words=f"Consistent with {mutation.words}.",
+            predicts="what the reference's SQL gives with this one change",
+            evidence="source",
+            parameters=mutation.parameters,
+            cells=outcome.cells,
+            tested={p: sample.tested(p) for p in positions},
+            broken=outcome.broken,
+            counter_example=outcome.counter_example,
+            change=Change(
+                query=", ".join(
+                    "the reference" if q == TARGET else q for q in mutation.queries
+                ),
+                before=mutation.before,
+                after=mutation.after,
+            ),
+            untested=self._outside(sample),
+        )
+
+    def _outside(self, sample: Sample) -> dict[int, RowList]:
+        """Mismatching rows that the sample does not cover."""
+        outside: dict[int, RowList] = {}
+        for column in self.table.columns:
+            rows = self.table.con.execute(
+                f"SELECT row FROM diff WHERE s{column.position} IN (2, 3, 4) AND key_status = 0 "  # noqa: S608 - our own SQL
+                "ORDER BY row"
+            ).fetchnumpy()["row"]
+            inside = sample.rows[sample.wrong.get(column.position, np.zeros(0, bool))]
+            outside[column.position] = np.setdiff1d(np.asarray(rows, np.int64), inside)
+        rows = self.table.con.execute(
+            "SELECT row FROM diff WHERE key_status > 0 ORDER BY row"
+        ).fetchnumpy()["row"]
+        outside[KEYS] = np.setdiff1d(np.asarray(rows, np.int64), sample.rows[sample.keys])
+        return {p: r for p, r in outside.items() if r.size}
+
+    def _try(
+        self,
+        bench: Bench,
+        sample: Sample,
+        mutation: Mutation,
+        parsed: dict[str, Parsed],
+        sliced: Slice,
+        columns: Sequence[Column],
+        blocks: tuple[int, ...] | None,
+    ) -> Outcome | None:
+        names = [c.name for c in columns]
+        key = key_of(self.digest, self.target.name, mutation.key, blocks, names)
+        known, changed = self.cache.get(key)
+        if not known:
+            seconds = _FINAL_SECONDS if blocks is None else _QUERY_SECONDS
+            changed = bench.run(mutation, parsed, sliced, names, seconds=seconds, job=self.job)
+            self.cache.put(key, changed)
+        if changed is None:
+            return None
+        return compare(bench.con, self.table, sample, changed, columns)
+
+    def _bench(self, blocks: tuple[int, ...] | None) -> Bench:
+        if blocks not in self._benches:
+            bench = Bench(
+                self.source,
+                self.kind,
+                self.target,
+                concept_graph(),
+                blocks=blocks,
+                job=self.job,
+                scratch=self.scratch,
+            )
+            self._benches[blocks] = bench
+        return self._benches[blocks]
+
+    def _sample(self, bench: Bench, blocks: tuple[int, ...] | None, who: int) -> Sample:
+        if blocks not in self._samples:
+            columns = [c for c in self.table.columns if not c.lacking]
+            baseline = bench.baseline([c.name for c in columns])
+            self._samples[blocks] = take_sample(
+                bench.con, self.table, baseline, columns, who, blocks
+            )
+        return self._samples[blocks]
+
+    def _choose(self, position: int, who: int) -> tuple[int, ...]:
+        """The fewest blocks that hold enough mismatches of the column, the lower first."""
+        counts = self._ranked(position, who)
+        enough = [block for block, count in sorted(counts.items()) if count >= ENOUGH]
+        if enough:
+            return (enough[0],)
+        ranked = sorted(counts, key=lambda block: (-counts[block], block))
+        return tuple(sorted(ranked[:MOST_BLOCKS]))
+
+    def _ranked(self, position: int | None, who: int) -> dict[int, int]:
+        if position is None:
+            wrong = "mismatches <> 0"
+        elif position == KEYS:
+            wrong = "key_status > 0"
+        else:
+            wrong = f"s{position} IN (2, 3, 4) AND key_status = 0"
+        rows = self.table.con.execute(
+            f"SELECT block, count(*) FROM diff d JOIN memory.owners o ON d.k{who} = o.key "  # noqa: S608 - our own SQL
+            f"WHERE {wrong} GROUP BY block"
+        ).fetchall()
+        return {int(block): int(count) for block, count in rows}
+
+    def _ranked_blocks(self, position: int | None, who: int) -> list[int]:
+        counts = self._ranked(position, who)
+        return sorted(counts, key=lambda block: (-counts[block], block))
+
+
+@functools.lru_cache(maxsize=32)
+def parsed_for(key: str) -> dict[str, Parsed]:
+    """The trees of the target `key` and of all that it rests on, parsed once."""
+    own = replace(find_target(key), name=TARGET)
+    return {q.name: parse(q) for q in (*concept_graph().order(own.concepts), own)}

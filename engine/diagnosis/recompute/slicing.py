@@ -1,0 +1,194 @@
+"""Which pieces of the SQL behind a target bear on given columns: a backward slice.
+
+Within a query a piece counts when it stands in the expression of a needed column, or in a clause
+that decides which rows there are (joins, WHERE, GROUP BY, QUALIFY …) of a SELECT that is needed.
+A LEFT JOIN that lends no needed column is passed over, unless the rows themselves are in question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from engine.concepts import Graph, Query
+from engine.concepts.query import DERIVED
+
+_CLAUSES = ("from_", "from", "where", "group", "having", "qualify", "windows", "distinct")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """One query as a tree whose nodes are numbered."""
+
+    name: str
+    tree: exp.Expr
+    nodes: tuple[exp.Expr, ...]
+    """In the order of `walk`, which is that of every copy."""
+    number: Mapping[int, int]
+    """`id` of a node to its place in `nodes`."""
+
+
+@dataclass
+class Slice:
+    """What bears on the columns: per query the numbers of its nodes, and the columns it lends."""
+
+    nodes: dict[str, set[int]] = field(default_factory=dict)
+    columns: dict[str, set[str]] = field(default_factory=dict)
+
+
+def parse(query: Query) -> Parsed:
+    """Parse a concept or target."""
+    tree = sqlglot.parse_one(query.sql, read="duckdb")
+    nodes = tuple(tree.walk())
+    return Parsed(query.name, tree, nodes, {id(node): n for n, node in enumerate(nodes)})
+
+
+def slice_for(
+    graph: Graph,
+    target: Query,
+    parsed: Mapping[str, Parsed],
+    columns: Iterable[str],
+    *,
+    rows: bool,
+) -> Slice:
+    """The pieces that bear on `columns` of `target`; on its rows too where `rows`.
+
+    Args:
+        graph: the concepts.
+        target: the target.
+        parsed: the target and every concept behind it, by name.
+        columns: names of columns of the target.
+        rows: keys are missing, extra or repeated.
+    """
+    found = Slice()
+    wanted: dict[str, set[str]] = {target.name: set(columns) | set(target.key)}
+    order = [target, *reversed(graph.order(target.concepts))]
+    for query in order:
+        if query.name not in wanted:
+            continue
+        needed = wanted[query.name]
+        nodes, lent = _slice_one(parsed[query.name], needed, rows=rows)
+        found.nodes[query.name] = nodes
+        found.columns[query.name] = needed
+        for concept, names in lent.items():
+            wanted.setdefault(concept, set()).update(names)
+    return found
+
+
+def _slice_one(
+    parsed: Parsed, needed: set[str], *, rows: bool
+) -> tuple[set[int], dict[str, set[str]]]:
+    marked: set[int] = set()
+    lent: dict[str, set[str]] = {}
+    wanted: dict[int, set[str]] = {}
+    scopes = list(traverse_scope(parsed.tree))
+    wanted[id(scopes[-1])] = set(needed)
+    for scope in reversed(scopes):
+        if id(scope) not in wanted and not _is_marked(scope, parsed, marked):
+            continue
+        names = wanted.get(id(scope), {"*"})
+        if isinstance(scope.expression, exp.SetOperation):
+            marked.add(parsed.number[id(scope.expression)])
+            for branch in scope.set_operation_scopes or ():
+                wanted.setdefault(id(branch), set()).update(names)
+            continue
+        _slice_select(scope, names, parsed, marked, wanted, lent, rows=rows)
+    return marked, lent
+
+
+def _is_marked(scope: Scope, parsed: Parsed, marked: set[int]) -> bool:
+    number = parsed.number.get(id(scope.expression))
+    return number is not None and number in marked
+
+
+def _slice_select(
+    scope: Scope,
+    names: set[str],
+    parsed: Parsed,
+    marked: set[int],
+    wanted: dict[int, set[str]],
+    lent: dict[str, set[str]],
+    *,
+    rows: bool,
+) -> None:
+    select = scope.expression
+    used: list[exp.Column] = []
+    stars: list[exp.Expr] = []
+    everything = "*" in names
+
+    def mark(node: exp.Expr) -> None:
+        for piece in node.walk():
+            marked.add(parsed.number[id(piece)])
+            if isinstance(piece, exp.Column):
+                used.append(piece)
+            elif isinstance(piece, exp.Star):
+                stars.append(piece)
+
+    for projection in select.expressions:
+        if everything or projection.is_star or projection.alias_or_name in names:
+            mark(projection)
+    for clause in _CLAUSES:
+        value = select.args.get(clause)
+        for node in value if isinstance(value, list) else [value]:
+            if isinstance(node, exp.Expr) and not _is_from(node):
+                mark(node)
+    joins = list(select.args.get("joins") or [])
+    # From the last to the first: a join may lend columns to a later one's condition.
+    for join in reversed(joins):
+        lends = _lends(join, used, names if stars else set(), scope)
+        condition = join.args.get("on")
+        if join.side == "LEFT" and not lends:
+            # It lends nothing, but it may lose rows (as an inner one) or multiply them.
+            if rows:
+                marked.add(parsed.number[id(join)])
+                if condition is not None:
+                    marked.update(parsed.number[id(piece)] for piece in condition.walk())
+            continue
+        marked.add(parsed.number[id(join)])
+        if condition is not None:
+            mark(condition)
+    for column in used:
+        _need(scope, column.table, {column.name}, wanted, lent)
+    if stars:
+        _need(scope, "", set(names), wanted, lent)
+
+
+def _is_from(node: exp.Expr) -> bool:
+    return isinstance(node, exp.From)
+
+
+def _lends(join: exp.Join, used: list[exp.Column], through_star: set[str], scope: Scope) -> bool:
+    alias = join.alias_or_name
+    if any(column.table in (alias, "") for column in used):
+        return True
+    source = scope.sources.get(alias)
+    offered = set(source.expression.named_selects) if isinstance(source, Scope) else set()
+    return bool(through_star & offered)
+
+
+def _need(
+    scope: Scope,
+    alias: str,
+    names: set[str],
+    wanted: dict[int, set[str]],
+    lent: dict[str, set[str]],
+) -> None:
+    """Ask the source(s) called `alias` (all where it is empty) for columns."""
+    at: Scope | None = scope
+    while at is not None:
+        sources = {name: source for name, (_, source) in at.selected_sources.items()}
+        chosen = [sources[alias]] if alias and alias in sources else []
+        if not alias:
+            chosen = list(sources.values())
+        for source in chosen:
+            if isinstance(source, Scope):
+                wanted.setdefault(id(source), set()).update(names)
+            elif isinstance(source, exp.Table) and source.db == DERIVED:
+                lent.setdefault(source.name, set()).update(names)
+        if chosen:
+            return
+        at = at.parent

@@ -1,0 +1,149 @@
+"""A tested hypothesis: which cells it explains, which it contradicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.diagnosis.model import NO_ROWS, Change, Evidence, Parameter, Rows
+from engine.diagnosis.signatures.hypothesis import Hypothesis
+from engine.diagnosis.table import Table
+
+RowList = npt.NDArray[np.int64]
+"""Row numbers of the diff, ascending."""
+
+KEYS = -1
+"""The place of the keys among the positions of scored columns."""
+
+_NONE: RowList = np.empty(0, dtype=np.int64)
+_AT_ONCE = 24
+"""Hypotheses of one column whose rows are fetched: those that explain most."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One hypothesis with its outcome."""
+
+    id: str
+    words: str
+    predicts: str
+    evidence: Evidence
+    parameters: Mapping[str, Parameter]
+    cells: Mapping[int, RowList]
+    """Column position (or `KEYS`) to the mismatching rows that are as predicted."""
+    tested: Mapping[int, int]
+    """Column position to the mismatching cells it was asked of."""
+    broken: int
+    """Matching cells that contradict it."""
+    counter_example: int | None
+    """Row of one."""
+    condition: str | None = None
+    """SQL of the explained rows, where that is shorter than their numbers."""
+    change: Change | None = None
+    local_words: str = ""
+    free: bool = False
+    strict: bool = False
+    untested: Mapping[int, RowList] = field(default_factory=dict)
+    """Column position to mismatching rows that it was not asked of (outside a sample)."""
+
+
+def ranges(rows: RowList) -> Rows:
+    """Row numbers as a condition on ``row``."""
+    if rows.size == 0:
+        return NO_ROWS
+    breaks = np.flatnonzero(np.diff(rows) > 1)
+    starts = rows[np.concatenate(([0], breaks + 1))]
+    ends = rows[np.concatenate((breaks, [rows.size - 1]))]
+    single = [str(int(s)) for s, e in zip(starts, ends, strict=True) if s == e]
+    wide = [
+        f"row BETWEEN {int(s)} AND {int(e)}" for s, e in zip(starts, ends, strict=True) if s != e
+    ]
+    parts = [f"row IN ({', '.join(single)})"] if single else []
+    return Rows("(" + " OR ".join([*parts, *wide]) + ")", int(rows.size))
+
+
+def ask(
+    table: Table, position: int, hypotheses: Sequence[Hypothesis], relation: str = "diff"
+) -> list[Candidate]:
+    """Ask every mismatching and every matching cell of a column.
+
+    Args:
+        table: the diff.
+        position: the column's, or `KEYS` for rows whose key is missing, extra or repeated.
+        hypotheses: all about this column.
+        relation: what the hypotheses' SQL is over; has all columns of ``diff``.
+    """
+    if not hypotheses:
+        return []
+    wrong, right = (
+        ("key_status > 0", "key_status = 0")
+        if position == KEYS
+        else (f"s{position} IN (2, 3, 4, 6) AND key_status = 0", f"s{position} IN (0, 1, 5)")
+    )
+    asked = ", ".join(
+        f"count(*) FILTER (WHERE ({wrong}) AND ({h.explains})), "
+        f"count(*) FILTER (WHERE ({right}) AND ({h.contradicts})), "
+        f"min(row) FILTER (WHERE ({right}) AND ({h.contradicts}))"
+        for h in hypotheses
+    )
+    source = relation if relation == "diff" else f"({relation})"
+    row = table.con.execute(
+        f"SELECT count(*) FILTER (WHERE {wrong}), {asked} FROM {source} t"  # noqa: S608 - our own SQL
+    ).fetchone()
+    if row is None:
+        return []
+    total = int(row[0])
+    outcomes = [
+        (h, int(row[1 + 3 * n]), int(row[2 + 3 * n]), row[3 + 3 * n])
+        for n, h in enumerate(hypotheses)
+    ]
+    kept = sorted((o for o in outcomes if o[1]), key=lambda o: (-o[1], o[2]))[:_AT_ONCE]
+    if not kept:
+        return []
+    columns = ", ".join(f"coalesce({h.explains}, false) AS h{n}" for n, (h, *_) in enumerate(kept))
+    fetched = table.con.execute(
+        f"SELECT row, {columns} FROM {source} t WHERE {wrong} ORDER BY row"  # noqa: S608 - our own SQL
+    ).fetchnumpy()
+    rows = np.asarray(fetched["row"], dtype=np.int64)
+    found = []
+    for n, (h, _, broken, counter) in enumerate(kept):
+        hit = rows[np.asarray(fetched[f"h{n}"], dtype=bool)]
+        found.append(
+            Candidate(
+                id=h.id,
+                words=h.words,
+                predicts=h.predicts,
+                evidence="values",
+                parameters=h.parameters,
+                cells={position: hit},
+                tested={position: total},
+                broken=broken,
+                counter_example=None if counter is None else int(counter),
+                condition=f"({wrong}) AND ({h.explains})" if relation == "diff" else None,
+                local_words=h.local_words,
+                free=h.free,
+                strict=h.strict,
+            )
+        )
+    return found
+
+
+def mismatching(table: Table) -> dict[int, RowList]:
+    """Per column position (and `KEYS`) the mismatching rows."""
+    found: dict[int, RowList] = {}
+    for column in table.columns:
+        found[column.position] = _rows(
+            table, f"s{column.position} IN (2, 3, 4, 6) AND key_status = 0"
+        )
+    found[KEYS] = _rows(table, "key_status > 0")
+    return {position: rows for position, rows in found.items() if rows.size}
+
+
+def _rows(table: Table, condition: str) -> RowList:
+    fetched = table.con.execute(
+        f"SELECT row FROM diff WHERE {condition} ORDER BY row"  # noqa: S608 - our own SQL
+    ).fetchnumpy()
+    return np.asarray(fetched["row"], dtype=np.int64)

@@ -1,0 +1,175 @@
+"""Which few hypotheses explain the most mismatches together, without counting a cell twice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.diagnosis.model import Rows, Signature
+from engine.diagnosis.signatures.candidate import KEYS, Candidate, RowList, ranges
+from engine.diagnosis.signatures.names import PRIOR, TITLES
+from engine.diagnosis.table import Table
+
+MOST = 8
+"""Signatures of one list."""
+_LEAST_SHARE = 0.02
+"""Of the mismatches that a further signature must add."""
+_PARTLY = 20
+"""A hypothesis that may hold for some rows only must do so for more than one in so many."""
+_FREE_LEAST = 3
+"""Cells that a hypothesis must explain whose parameter was taken from the cells."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A candidate in its place."""
+
+    candidate: Candidate
+    gained: int
+    alike: tuple[Candidate, ...]
+
+
+def greedy(
+    candidates: Sequence[Candidate],
+    mismatches: Mapping[int, RowList],
+    weights: Mapping[int, int] | None = None,
+) -> tuple[list[Chosen], dict[int, RowList]]:
+    """Take the best candidate, strike out what it explains, and again.
+
+    A cell that matches though the hypothesis predicts otherwise weighs against it: whole for one
+    computed from the source, which says exactly what it changes, up to a half for one on values,
+    which may hold for some rows only.
+
+    Args:
+        candidates: tested hypotheses.
+        mismatches: what is to be explained: column position to rows.
+        weights: how many cells a row of a position stands for; 1 where not given.
+
+    Returns:
+        The chosen, and what none of them explains.
+    """
+    weights = weights or {}
+    left = {position: rows for position, rows in mismatches.items() if rows.size}
+    total = _weight(left, weights)
+    chosen: list[Chosen] = []
+    pool = list(candidates)
+    while pool and left and len(chosen) < MOST:
+        scored = [(_score(c, left, weights), c) for c in pool]
+        best_score, best = max(scored, key=lambda pair: (pair[0], *_preference(pair[1])))
+        gained = _gain(best, left, weights)
+        least = max(1, math.ceil(_LEAST_SHARE * total)) if chosen else 1
+        if best_score <= 0 or gained < least or (best.free and gained < _FREE_LEAST):
+            pool.remove(best)
+            if best_score <= 0:
+                break
+            continue
+        alike = tuple(
+            c
+            for score, c in scored
+            if c is not best and score == best_score and _same_cells(c, best, left)
+        )
+        cells = sum(_count(best.cells[p], rows) for p, rows in left.items() if p in best.cells)
+        chosen.append(Chosen(best, cells, alike))
+        left = {
+            position: rest
+            for position, rows in left.items()
+            if (rest := _without(rows, best.cells.get(position))).size
+        }
+        pool.remove(best)
+    return chosen, left
+
+
+def _weight(cells: Mapping[int, RowList], weights: Mapping[int, int]) -> int:
+    return sum(int(rows.size) * weights.get(p, 1) for p, rows in cells.items())
+
+
+def _gain(c: Candidate, left: Mapping[int, RowList], weights: Mapping[int, int]) -> int:
+    return sum(
+        _count(rows, left[position]) * weights.get(position, 1)
+        for position, rows in c.cells.items()
+        if position in left
+    )
+
+
+def _count(one: RowList, other: RowList) -> int:
+    return int(np.isin(one, other, assume_unique=True).sum())
+
+
+def _score(c: Candidate, left: Mapping[int, RowList], weights: Mapping[int, int]) -> float:
+    gain = _gain(c, left, weights)
+    fine = 0.9 if c.free else 1.0
+    # Of a hypothesis about keys alone each contradiction is a row, which stands for all columns.
+    broken = c.broken * (weights.get(KEYS, 1) if set(c.cells) == {KEYS} else 1)
+    if c.evidence == "source" or c.strict:
+        return fine * gain - broken
+    if broken > _PARTLY * gain:
+        return 0.0
+    return fine * gain - min(broken, gain) * 0.5
+
+
+def _preference(c: Candidate) -> tuple[float, ...]:
+    """Among equals: by the order of the names, then the plainer."""
+    extra = c.change is not None and len(c.change.before) + len(c.change.after)
+    return (-PRIOR[c.id], -float(extra))
+
+
+def _same_cells(one: Candidate, other: Candidate, left: Mapping[int, RowList]) -> bool:
+    for position in left:
+        a, b = one.cells.get(position), other.cells.get(position)
+        size_a, size_b = (0 if a is None else a.size), (0 if b is None else b.size)
+        if size_a != size_b or (a is not None and b is not None and not np.array_equal(a, b)):
+            return False
+    return True
+
+
+def _without(rows: RowList, gone: RowList | None) -> RowList:
+    return rows if gone is None else rows[~np.isin(rows, gone, assume_unique=True)]
+
+
+def signature(
+    table: Table, chosen: Chosen, mismatches: Mapping[int, RowList], positions: Iterable[int]
+) -> Signature:
+    """A chosen candidate in the form that is shown, over the columns `positions`."""
+    c = chosen.candidate
+    mine = [p for p in positions if p in c.cells and c.cells[p].size]
+    rows = _union([c.cells[p] for p in mine])
+    against = _union(
+        [
+            _without(_without(mismatches[p], c.cells[p]), c.untested.get(p))
+            for p in mine
+            if p in mismatches
+        ]
+    )
+    condition = c.condition if c.condition and len(mine) == 1 else None
+    names = {column.position: column.name for column in table.columns}
+    counter = c.counter_example
+    if counter is None and against.size:
+        counter = int(against[0])
+    return Signature(
+        id=c.id,
+        title=TITLES[c.id],
+        words=c.words,
+        predicts=c.predicts,
+        columns=tuple(names[p] for p in sorted(mine) if p != KEYS),
+        evidence=c.evidence,
+        parameters=dict(c.parameters),
+        explained=sum(int(c.cells[p].size) for p in mine),
+        tested=sum(c.tested.get(p, 0) for p in mine),
+        gained=chosen.gained,
+        broken=c.broken,
+        rows=Rows(condition, int(rows.size)) if condition else ranges(rows),
+        against=ranges(against),
+        counter_example=counter,
+        change=c.change,
+        alike=tuple(dict.fromkeys(other.words for other in chosen.alike))[:6],
+        local_words=c.local_words,
+    )
+
+
+def _union(parts: Sequence[RowList]) -> RowList:
+    if not parts:
+        return np.empty(0, dtype=np.int64)
+    return np.unique(np.concatenate(parts))

@@ -1,0 +1,99 @@
+"""All hypotheses of a diff, tested on its values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.base.jobs import Job
+from engine.diagnosis.signatures.across import across_hypotheses, row_hypotheses
+from engine.diagnosis.signatures.candidate import KEYS, Candidate, ask
+from engine.diagnosis.signatures.intervals import interval_candidates
+from engine.diagnosis.signatures.keys import key_candidates
+from engine.diagnosis.signatures.nulls import null_hypotheses
+from engine.diagnosis.signatures.numbers import number_hypotheses
+from engine.diagnosis.signatures.texts import text_hypotheses
+from engine.diagnosis.signatures.times import time_hypotheses
+from engine.diagnosis.table import Table
+
+_DEFINITE = {
+    "unit-factor",
+    "constant-factor",
+    "off-by-hour",
+    "off-by-day",
+    "date-only",
+    "label-spelling",
+    "number-format",
+    "copied-column",
+    "swapped-columns",
+    "constant-column",
+    "follows-from-parts",
+}
+"""What fits nearly all mismatches by chance no more: nothing further is looked for then."""
+_NEARLY = 0.95
+
+
+def value_candidates(table: Table, job: Job | None) -> list[Candidate]:
+    """What the values alone are consistent with, column by column, then the keys."""
+    found: list[Candidate] = []
+    for number, column in enumerate(table.columns):
+        if job is not None:
+            job.check()
+            job.progress("values", number, len(table.columns) + 1, column.name)
+        hypotheses = [
+            *null_hypotheses(table, column),
+            *number_hypotheses(table, column),
+            *time_hypotheses(table, column),
+            *text_hypotheses(table, column),
+            *across_hypotheses(table, column),
+        ]
+        found += ask(table, column.position, hypotheses)
+        rows = row_hypotheses(table, column)
+        if rows is not None:
+            found += ask(table, column.position, rows[1], rows[0])
+    if job is not None:
+        job.check()
+    found += key_candidates(table)
+    found += interval_candidates(table)
+    return found
+
+
+def together(candidates: list[Candidate]) -> list[Candidate]:
+    """The same hypothesis on several columns made one, for the table as a whole."""
+    by_form: dict[tuple[str, str, str], Candidate] = {}
+    for c in candidates:
+        form = (c.id, c.words, repr(sorted(c.parameters.items())))
+        before = by_form.get(form)
+        if before is None or c.evidence == "source":
+            by_form[form if c.evidence == "values" else (*form[:2], f"{id(c)}")] = c
+            continue
+        by_form[form] = replace(
+            before,
+            cells={**before.cells, **c.cells},
+            tested={**before.tested, **c.tested},
+            broken=before.broken + c.broken,
+            counter_example=before.counter_example
+            if before.counter_example is not None
+            else c.counter_example,
+            condition=None,
+        )
+    return list(by_form.values())
+
+
+def open_positions(table: Table, candidates: list[Candidate]) -> list[int]:
+    """The columns (and `KEYS`) that no definite hypothesis on values explains."""
+    found = []
+    for column in table.columns:
+        if column.wrong and not column.lacking:
+            i = column.position
+            done = any(
+                c.id in _DEFINITE
+                and i in c.cells
+                and c.cells[i].size >= _NEARLY * column.wrong
+                and c.broken <= max(1, (1 - _NEARLY) * column.wrong)
+                for c in candidates
+            )
+            if not done:
+                found.append(i)
+    if any(table.by_key[1:]):
+        found.append(KEYS)
+    return found

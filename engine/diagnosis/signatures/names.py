@@ -1,0 +1,57 @@
+"""The hypotheses by name, in the order in which equals are listed: the more definite first."""
+
+from __future__ import annotations
+
+TITLES = {
+    "column-missing": "Column missing",
+    "copied-column": "Copied column",
+    "swapped-columns": "Swapped columns",
+    "constant-column": "One value throughout",
+    "unit-factor": "Unit",
+    "off-by-hour": "Off by hours",
+    "off-by-day": "Off by days",
+    "date-only": "Date without time",
+    "rounding": "Rounding",
+    "label-spelling": "Spelling of labels",
+    "label-renamed": "Labels renamed",
+    "number-format": "Form of numbers",
+    "null-versus-zero": "Null versus zero",
+    "null-versus-normal": "Null versus normal",
+    "follows-from-parts": "Follows from its parts",
+    "sum-of-parts": "Total is not the sum",
+    "one-to-many-join": "One-to-many join",
+    "interval-merged": "Intervals merged",
+    "interval-split": "Intervals split",
+    "interval-end": "Interval off at an end",
+    "neighbouring-row": "Neighbouring row",
+    "threshold-edge": "Threshold: strict or inclusive",
+    "threshold": "Threshold",
+    "min-max": "Lowest versus highest",
+    "mean-worst": "Mean versus worst",
+    "sum-aggregate": "Sum versus one value",
+    "first-last": "First versus last",
+    "tie-break": "Tie-break",
+    "window": "Window",
+    "item-set": "Item set",
+    "missing-as-value": "Missing treated as a value",
+    "missing-left-null": "Missing left null",
+    "fallback": "Fallback",
+    "condition-dropped": "Condition left out",
+    "condition-changed": "Condition changed",
+    "rule-dropped": "Rule left out",
+    "inner-join": "Inner instead of left join",
+    "unit-conversion": "Unit conversion left out",
+    "source-dropped": "Source left out",
+    "grain": "Grain",
+    "filtered-cohort": "Filtered cohort",
+    "truncated-output": "Output cut off",
+    "shifted-keys": "Keys shifted",
+    "constant-factor": "Constant factor",
+    "constant-offset": "Constant offset",
+    "capped": "Cut at a bound",
+    "neighbouring-level": "Neighbouring level",
+}
+"""Id to title."""
+
+PRIOR = {name: position for position, name in enumerate(TITLES)}
+"""Id to its place among equals."""

@@ -1,0 +1,248 @@
+"""Hypotheses about one column of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from engine.diagnosis.signatures.hypothesis import Hypothesis
+from engine.diagnosis.table import Column, Table
+
+UNITS: dict[str, float] = {
+    "kg as lb": 2.2046226218,
+    "cm as in": 1 / 2.54,
+    "m as cm": 100.0,
+    "mg/dL creatinine as µmol/L": 88.4,
+    "mg/dL bilirubin as µmol/L": 17.1,
+    "mg/dL glucose as mmol/L": 1 / 18.0,
+    "mg/dL glucose as mmol/L (18.016)": 1 / 18.016,
+    "mg/dL urea nitrogen as mmol/L": 0.357,
+    "mmHg as kPa": 0.133322,
+    "mg as mcg": 1000.0,
+    "per minute as per hour": 60.0,
+    "hours as days": 1 / 24.0,
+    "minutes as days": 1 / 1440.0,
+    "fraction as percent": 100.0,
+    "per-kilogram for 70 kg": 70.0,
+    "total for a rate over 6 hours": 6.0,
+    "total for a rate over 12 hours": 12.0,
+    "albumin g/dL as g/L": 10.0,
+    "the other sign": -1.0,
+    "years as months": 12.0,
+    "hours as seconds": 3600.0,
+    "days as seconds": 86400.0,
+}
+"""What is taken for what, and by what a number is off then; the inverse is tried too."""
+
+_DIGITS = range(-1, 5)
+
+
+def number_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
+    """Everything that can be said of two numbers."""
+    if not column.is_number or column.wrong == 0:
+        return
+    yield from _rounding(column)
+    yield from _fahrenheit(column)
+    yield from _factors(table, column)
+    yield from _offsets(table, column)
+    yield from _capped(table, column)
+    yield from _levels(table, column)
+
+
+def _predicting(
+    column: Column,
+    name: str,
+    predicted: str,
+    words: str,
+    predicts: str,
+    *,
+    free: bool = False,
+    **parameters: str | float | int,
+) -> Hypothesis:
+    """A hypothesis that predicts the agent's number wherever the reference has one."""
+    i = column.position
+    fits = column.matches(predicted)
+    return Hypothesis(
+        id=name,
+        words=words,
+        predicts=predicts,
+        column=column.name,
+        explains=f"s{i} = 2 AND {fits}",
+        contradicts=f"s{i} IN (0, 1) AND NOT {fits}",
+        parameters=parameters,
+        free=free,
+        strict=name != "unit-factor",
+    )
+
+
+def _rounding(column: Column) -> Iterator[Hypothesis]:
+    r = column.r
+    for digits in _DIGITS:
+        scale = f"pow(10, {digits})::DOUBLE"
+        ways = {
+            "floor": (f"floor({r} * {scale} + 1e-9) / {scale}", "cut down"),
+            "ceiling": (f"ceil({r} * {scale} - 1e-9) / {scale}", "raised"),
+            "half-up": (f"floor({r} * {scale} + 0.5 + 1e-9) / {scale}", "rounded half up"),
+            "half-even": (f"round_even({r}, {digits})", "rounded half to even"),
+        }
+        for way, (predicted, said) in ways.items():
+            if way == "half-even" and digits < 0:
+                continue
+            yield _predicting(
+                column,
+                "rounding",
+                predicted,
+                f"Consistent with values {said} to {digits} decimals.",
+                f"the reference {said} to {digits} decimals",
+                way=way,
+                digits=digits,
+            )
+    # The agent kept digits that the reference has rounded away.
+    for digits in _DIGITS:
+        i = column.position
+        near = f"abs({column.a} - {column.r}) <= 0.5 * pow(10, {-digits}) * 1.001"
+        coarse = f"abs({column.r} - round({column.r}, {digits})) < 1e-9"
+        fine = f"abs({column.a} - round({column.a}, {digits})) > 1e-9"
+        yield Hypothesis(
+            id="rounding",
+            words=f"Consistent with values left unrounded that the reference rounds to {digits} "
+            "decimals.",
+            predicts=f"a number that rounds to the reference at {digits} decimals",
+            column=column.name,
+            explains=f"s{i} = 2 AND {near} AND {coarse} AND {fine}",
+            contradicts=f"s{i} IN (0, 1) AND NOT ({coarse})",
+            parameters={"way": "unrounded", "digits": digits},
+            strict=True,
+        )
+
+
+def _fahrenheit(column: Column) -> Iterator[Hypothesis]:
+    for name, predicted in (
+        ("°F for °C", f"{column.r} * 1.8 + 32"),
+        ("°C for °F", f"({column.r} - 32) / 1.8"),
+    ):
+        yield _predicting(
+            column, "unit-factor", predicted, f"Consistent with {name}.", name, unit=name
+        )
+
+
+def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
+    known: list[float] = []
+    for name, factor in UNITS.items():
+        for unit, by in ((name, factor), (f"{name}, the other way", 1 / factor)):
+            known.append(by)
+            yield _predicting(
+                column,
+                "unit-factor",
+                f"{column.r} * {by!r}::DOUBLE",
+                f"Consistent with a factor of {by:.6g} ({unit}).",
+                f"the reference times {by:.6g}",
+                factor=by,
+                unit=unit,
+            )
+    ratio = f"{column.a} / {column.r}"
+    rows = table.con.execute(
+        f"SELECT median(q), count(*) FROM (SELECT {ratio} AS q FROM diff "  # noqa: S608 - our own SQL
+        f"WHERE s{column.position} = 2 AND {column.r} <> 0 AND isfinite({ratio})) "
+        "GROUP BY round(q, 4) ORDER BY count(*) DESC, 1 LIMIT 3"
+    ).fetchall()
+    for factor, count in rows:
+        by = float(factor)
+        if count < 3 or by in (0.0, 1.0) or any(math.isclose(by, k, rel_tol=1e-6) for k in known):
+            continue
+        yield _predicting(
+            column,
+            "constant-factor",
+            f"{column.r} * {by!r}::DOUBLE",
+            f"Consistent with a constant factor of {by:.6g}.",
+            f"the reference times {by:.6g}",
+            free=True,
+            factor=by,
+        )
+    i = column.position
+    near = f"abs({ratio} - round({ratio})) < 1e-6 AND round({ratio}) >= 2 AND {column.r} <> 0"
+    rows = table.con.execute(
+        f"SELECT count(DISTINCT round({ratio})) FROM diff WHERE s{i} = 2 AND {near}"  # noqa: S608 - our own SQL
+    ).fetchall()
+    if rows and int(rows[0][0]) >= 2:
+        yield Hypothesis(
+            id="one-to-many-join",
+            words="Consistent with sums over rows that a one-to-many join has multiplied.",
+            predicts="the reference times a whole number from 2, which varies by row",
+            column=column.name,
+            explains=f"s{i} = 2 AND {near}",
+            contradicts=f"s{i} IN (0, 1) AND {column.r} <> 0",
+            free=True,
+        )
+
+
+def _offsets(table: Table, column: Column) -> Iterator[Hypothesis]:
+    step = f"round({column.a} - {column.r}, 6)"
+    rows = table.con.execute(
+        f"SELECT {step} AS step, count(*) FROM diff WHERE s{column.position} = 2 "  # noqa: S608 - our own SQL
+        "GROUP BY step HAVING isfinite(step) AND step <> 0 ORDER BY count(*) DESC, 1 LIMIT 3"
+    ).fetchall()
+    for offset, count in rows:
+        if count < 3:
+            continue
+        by = float(offset)
+        yield _predicting(
+            column,
+            "constant-offset",
+            f"{column.r} + {by!r}::DOUBLE",
+            f"Consistent with a constant offset of {by:+g}.",
+            f"the reference {by:+g}",
+            free=True,
+            offset=by,
+        )
+
+
+def _capped(table: Table, column: Column) -> Iterator[Hypothesis]:
+    i = column.position
+    row = table.con.execute(
+        f"SELECT mode({column.a}), count(*) FROM diff WHERE s{i} = 2"  # noqa: S608 - our own SQL
+    ).fetchone()
+    if row is None or row[0] is None:
+        return
+    bound = float(row[0])
+    if not math.isfinite(bound):
+        return
+    for said, function in (("above", "least"), ("below", "greatest")):
+        hypothesis = _predicting(
+            column,
+            "capped",
+            f"{function}({column.r}, {bound!r}::DOUBLE)",
+            f"Consistent with everything {said} a bound cut to it.",
+            "the reference, but for the bound",
+            free=True,
+            side=said,
+        )
+        yield hypothesis
+
+
+def _levels(table: Table, column: Column) -> Iterator[Hypothesis]:
+    """Of a score: the level of the band beside, as at a threshold that is strict for inclusive."""
+    row = table.con.execute(
+        f"SELECT list_sort(list(DISTINCT {column.r})) FROM diff WHERE {column.r} IS NOT NULL"  # noqa: S608 - our own SQL
+    ).fetchone()
+    levels = [float(v) for v in (row[0] if row and row[0] else [])]
+    if not 2 <= len(levels) <= 12 or not all(v.is_integer() for v in levels):
+        return
+    for said, pairs in (
+        ("higher", list(zip(levels, levels[1:], strict=False))),
+        ("lower", list(zip(levels[1:], levels, strict=False))),
+    ):
+        listed = " OR ".join(
+            f"({column.r} = {one!r} AND {column.a} = {other!r})" for one, other in pairs
+        )
+        yield Hypothesis(
+            id="neighbouring-level",
+            words=f"Consistent with scores one level {said}, as at a threshold taken as strict "
+            "for inclusive or the reverse.",
+            predicts=f"the next {said} level",
+            column=column.name,
+            explains=f"s{column.position} = 2 AND ({listed})",
+            contradicts=f"s{column.position} IN (0, 1)",
+            parameters={"direction": said},
+            free=True,
+        )
