@@ -20,6 +20,8 @@ _TOOLS = (
 )
 """No sub-agents, no web, no memory of its own."""
 
+_OWN_SKILLS = ("skill-creator", "antigravity-support")
+"""Those that it brings along."""
 _ALIASES = ("auto", "pro", "flash", "flash-lite", "auto-gemini-3", "auto-gemini-2.5")
 _REPLACED = {
     "gemini-3-pro-preview": "gemini-3.1-pro-preview",
@@ -87,6 +89,7 @@ def _settings(model: str, thinking: dict[str, Any] | None) -> dict[str, Any]:
         "tools": {"core": list(_TOOLS)},
         "experimental": {"enableAgents": False, "extensionManagement": False},
         "hooksConfig": {"enabled": False},
+        "skills": {"disabled": list(_OWN_SKILLS)},
     }
     if thinking:
         config = {"generateContentConfig": {"thinkingConfig": thinking}}
