@@ -36,6 +36,7 @@ def judge_collected(run: LiveRun, task: Task, reference: Path, judge: Judge) -> 
         database_sha256=facts["agent_db"]["sha256"],
         reference=reference,
         reference_csv_sha256=str(facts["reference"].get("csv_sha256", "")),
+        agent=run.store.find(run.run_id).summary.agent,
         shown=(str(run.place / WORK), *facts.get("_shown", ())),
     )
     found = lint.lint(run.place, given, job=run.job)

@@ -1,8 +1,9 @@
 """The contamination lint: did the agent see or leave what it must not?
 
-Looks through every file of the agent's folder and its output for traces of the answers, of
-other runs and of secrets. A find names rule, file and line, never the text that was found.
-What the run itself had put there and the agent did not change is not looked at.
+Looks through every file of the agent's folder, its output and its trace for traces of the answers,
+of other runs and of secrets. A find names rule, file, line and step, never the text that was found.
+What the run itself had put there and the agent did not change is not looked at, and words of the
+instruction are no find where the agent repeats them.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from engine.agents.interface import DATABASE, OUTPUT
+from engine.agents.interface import DATABASE, INSTRUCTION, OUTPUT
 from engine.base.files import sha256_of
 from engine.base.jobs import Job
 from engine.runs import hostile
 from engine.runs.folder import WORK
+from engine.runs.lint_trace import TRACE, trace_texts
 from engine.runs.records import LintResult, Violation
 
 _BLOCK = 1 << 20
@@ -95,6 +97,8 @@ class Given:
     """The reference file."""
     reference_csv_sha256: str = ""
     """Of the reference's canonical CSV form."""
+    agent: str = "script"
+    """The adapter's name: whose trace it is."""
     shown: tuple[str, ...] = ()
     """Host paths that the sandbox itself shows (in its list of mounts): naming them is no find."""
 
@@ -126,6 +130,9 @@ def lint(folder: Path, given: Given, *, job: Job) -> LintResult:
         if path.is_file():
             with path.open("rb") as file:
                 found += _scan(name, file, rules, _innocent(given), job)
+    # The trace of a script holds what the two logs hold.
+    if given.agent not in ("script", "replay") and (folder / TRACE).is_file():
+        found += _trace(folder, given, rules, job)
     output = folder / OUTPUT
     return LintResult(
         passed=not found,
@@ -164,6 +171,40 @@ def _entry(
                 yield from _scan(name, file, rules, _innocent(given), job)
     except (hostile.Refused, OSError):
         yield Violation("unchecked", name, None)
+
+
+def _trace(
+    folder: Path, given: Given, rules: tuple[_Pattern, ...], job: Job
+) -> Iterator[Violation]:
+    counts = dict.fromkeys(RULES, 0)
+    innocent = _innocent(given)
+    said = (
+        (folder / "instruction.md").read_bytes() if (folder / "instruction.md").is_file() else b""
+    )
+    known = {match[0] for rule in rules for match in rule.expression.finditer(said)}
+    try:
+        for piece in trace_texts(folder / TRACE, given.agent, job):
+            for rule in _rules_in(piece.text, rules, innocent, known):
+                counts[rule] += 1
+                if counts[rule] <= _PER_RULE_AND_FILE:
+                    yield Violation(rule, TRACE, piece.line, piece.step)
+    except OSError:
+        yield Violation("unchecked", TRACE, None)
+
+
+def _rules_in(
+    text: bytes, rules: tuple[_Pattern, ...], innocent: tuple[bytes, ...], known: set[bytes]
+) -> Iterator[str]:
+    """The rules that a text breaks, each once."""
+    for word in innocent:
+        text = text.replace(word, b"?" * len(word))
+    found = (
+        pattern.rule
+        for pattern in rules
+        if any(word in text for word in pattern.words)
+        and any(match[0] not in known for match in pattern.expression.finditer(text))
+    )
+    yield from dict.fromkeys(found)
 
 
 class _Reference:

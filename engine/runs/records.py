@@ -225,6 +225,8 @@ class Violation:
     """Name below the work folder."""
     line: int | None
     """Counted from 1; None for a whole file."""
+    step: int | None = None
+    """Number of the trace's step, for finds in the trace."""
 
 
 @dataclass(frozen=True)

@@ -268,7 +268,7 @@ def _lint(value: Mapping[str, Any]) -> LintResult:
     return LintResult(
         passed=bool(value.get("passed")),
         violations=tuple(
-            Violation(str(v.get("pattern")), str(v.get("file")), v.get("line"))
+            Violation(str(v.get("pattern")), str(v.get("file")), v.get("line"), v.get("step"))
             for v in value.get("violations") or ()
             if isinstance(v, dict)
         ),

@@ -150,5 +150,8 @@ def _is_others(match: re.Match[str], session: str | None) -> bool:
     home, rest = match["home"], match["rest"]
     if home is None and not rest.startswith("projects"):
         return False  # `.claude/…` of the work folder
-    own = session is not None and rest.startswith("projects/") and session in rest
+    # HOME inside is empty at the start: what lies there for the work folder is the run's own.
+    own = rest.startswith("projects/-job/memory") or (
+        session is not None and rest.startswith("projects/") and session in rest
+    )
     return home not in _OWN_HOMES or not own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 import duckdb
@@ -166,3 +167,49 @@ def test_hostile_text_cannot_make_the_search_endless(place: Path, piece: str):
     """A search that looks back over and over would run into the test's time limit."""
     (place / "work" / "a").write_text(piece * ((4 << 20) // len(piece)))
     assert finds(place) == []
+
+
+def codex(*items: dict[str, object]) -> bytes:
+    events = [{"type": "turn.started"}]
+    events += [{"type": "item.completed", "item": {"id": str(n), **i}} for n, i in enumerate(items)]
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def trace_finds(place: Path, *items: dict[str, object], **values) -> list[tuple[str, int, int]]:
+    (place / "trace.jsonl").write_bytes(codex(*items))
+    report = lint(place, given(agent="codex", **values), job=SimpleJob())
+    assert all(v.file == "trace.jsonl" for v in report.violations)
+    return [(v.pattern, v.line, v.step) for v in report.violations]
+
+
+def test_finds_in_the_trace_name_line_and_step(place: Path):
+    command = {"type": "command_execution", "exit_code": 0, "command": "/bin/bash -lc 'ls -a'"}
+    assert trace_finds(
+        place,
+        {"type": "agent_message", "text": "I look around."},
+        {**command, "aggregated_output": "a\nPROVENANCE.yaml\n"},
+        {**command, "command": "/bin/bash -lc 'ls /srv/tasks'", "aggregated_output": ""},
+    ) == [("answer_file", 3, 2), ("private_path", 4, 3)]
+
+
+def test_innocent_words_in_the_trace_raise_no_alarm(place: Path):
+    (place / "instruction.md").write_text("Do not look for PROVENANCE.yaml.\n")
+    output = (
+        f"{OWN}\nthe reference range; ground truth; answer key; references\n"
+        "Do not look for PROVENANCE.yaml.\nsk-learn /srv/tasksets\n"
+    )
+    items = {"type": "command_execution", "command": "cat x", "aggregated_output": output}
+    assert trace_finds(place, items) == []
+
+
+def test_the_trace_of_a_script_is_looked_through_as_its_logs(place: Path):
+    (place / "trace.jsonl").write_text('{"kind": "output", "text": "/srv/tasks"}\n')
+    assert finds(place) == []
+
+
+def test_half_a_trace_and_many_finds(place: Path):
+    message = {"type": "agent_message", "text": "/srv/tasks"}
+    assert len(trace_finds(place, *[message] * 100)) == lint_module._PER_RULE_AND_FILE
+    (place / "trace.jsonl").write_bytes(codex() + b'{"type": "item.completed", "x": "/srv/tasks')
+    report = lint(place, given(agent="codex"), job=SimpleJob())
+    assert [(v.pattern, v.line, v.step) for v in report.violations] == [("private_path", 2, None)]

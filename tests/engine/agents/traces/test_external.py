@@ -126,6 +126,8 @@ def test_scripts_that_the_trace_does_not_show():
         ("Glob", {"pattern": "**/*.md", "path": "/tmp/home/.claude/projects/"}, True),
         ("Write", {"file_path": "/tmp/home/.claude/memory/x.md", "content": "x"}, True),
         ("Read", {"file_path": "/tmp/home/.claude/projects/-job/s-1/tool-results/a.txt"}, False),
+        ("Write", {"file_path": "/tmp/home/.claude/projects/-job/memory/a.md"}, False),
+        ("Read", {"file_path": "/root/.claude/projects/-job/memory/a.md"}, True),
         ("Read", {"file_path": "/job/.claude/skills/csv-writer/SKILL.md"}, False),
         ("Bash", {"command": "ls .claude/skills; cat CLAUDE.md"}, False),
         ("Bash", {"command": "echo claude projects memory"}, False),
