@@ -2,62 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from engine.isolation.interface import MIB, OUTPUT_KEPT, Ended, Reason
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What the host sees after an attempt."""
-
-    ended: Ended
-    """How it ended."""
-    stdout: bytes
-    """What it wrote."""
-    stderr: bytes
-    """What it wrote there."""
-    folder: Path
-    """Its job folder."""
-    ground: dict[str, Any]
-    """What was prepared for it (see `conformance.Ground.facts`)."""
-
-
-After = Callable[[Seen], str | None]
-"""Looks at what is left; words on what is wrong, or None."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Promise:
-    """One thing that a sandbox must keep."""
-
-    name: str
-    """``module.function`` of the attempt in `programs`."""
-    claim: str
-    """What is promised, for people."""
-    ends: tuple[Reason, ...] = ("exited",)
-    """How the attempt must end."""
-    limits: tuple[tuple[str, float], ...] = ()
-    """Other limits than `BASE`."""
-    reports: bool = True
-    """The attempt itself says in its last line whether it was refused."""
-    after: After | None = None
-    """Further look from the host."""
-
-
-BASE: dict[str, float] = {
-    "wall_seconds": 60,
-    "memory_bytes": 1024 * MIB,
-    "processes": 64,
-    "cpus": 1,
-    "open_files": 256,
-    "file_bytes": 64 * MIB,
-    "work_bytes": 256 * MIB,
-    "work_files": 2000,
-}
+from engine.isolation.interface import MIB, OUTPUT_KEPT
+from engine.isolation.promises.gateway import GATEWAY_PROMISES
+from engine.isolation.promises.promise import After, Promise, Seen
 
 
 def _nobody_left(seen: Seen) -> str | None:
@@ -314,4 +263,5 @@ PROMISES: tuple[Promise, ...] = (
     ),
     Promise(name="bombs.core_dump", claim="no memory image is written", after=_no_core),
     Promise(name="bombs.raise_limits", claim="no limit can be raised"),
+    *GATEWAY_PROMISES,
 )

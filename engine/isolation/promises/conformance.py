@@ -16,13 +16,18 @@ from typing import Any
 from engine.base.errors import UsageError
 from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home
+from engine.gateway.ground import GatewayGround, open_ground
 from engine.isolation.folders import remove_tree
 from engine.isolation.interface import Command, Limits, Sandbox
-from engine.isolation.promises.catalogue import BASE, PROMISES, Promise, Seen
+from engine.isolation.promises.catalogue import PROMISES
+from engine.isolation.promises.gateway import clean
 from engine.isolation.promises.ground import Plants, inodes
+from engine.isolation.promises.promise import BASE, Promise, Seen
 
 PROGRAMS = Path(__file__).with_name("programs")
 GIVEN = "/job/given.txt"
+_BODY_SECONDS = 1.0
+"""In which a gateway under attack wants a body."""
 _START = "import sys; sys.path.insert(0, '/job'); import programs.attempt as a; a.main()"
 
 
@@ -49,7 +54,7 @@ class Outcome:
 def check_promises(
     sandbox: Sandbox, home: Home, *, only: Sequence[str] | None = None, job: Job | None = None
 ) -> tuple[Outcome, ...]:
-    """Try to break each promise; takes about half a minute.
+    """Try to break each promise; takes a minute or two.
 
     Args:
         sandbox: the backend.
@@ -121,15 +126,30 @@ class Ground:
 
     def attempt(self, sandbox: Sandbox, promise: Promise, job: Job) -> Outcome:
         """Run one attempt and judge it."""
-        folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._plants.place))
-        try:
-            return self._attempt(sandbox, promise, job, folder)
-        finally:
-            remove_tree(folder)
+        with contextlib.ExitStack() as stack:
+            folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._plants.place))
+            stack.callback(remove_tree, folder)
+            gateway = None
+            if promise.gateway is not None:
+                place = Path(tempfile.mkdtemp(prefix="gateway-", dir=self._plants.place))
+                stack.callback(remove_tree, place)
+                gateway = stack.enter_context(
+                    open_ground(place, budget=promise.gateway, body_seconds=_BODY_SECONDS)
+                )
+            return self._attempt(sandbox, promise, job, folder, gateway)
 
-    def _attempt(self, sandbox: Sandbox, promise: Promise, job: Job, folder: Path) -> Outcome:
+    def _attempt(
+        self,
+        sandbox: Sandbox,
+        promise: Promise,
+        job: Job,
+        folder: Path,
+        gateway: GatewayGround | None,
+    ) -> Outcome:
         limits = _limits(promise)
         ground = self.facts(f"survivor-{secrets.token_hex(8)}", limits)
+        if gateway is not None:
+            ground["key_reversed"] = gateway.marker[::-1]
         module, _, function = promise.name.partition(".")
         for name in ("__init__", "attempt", module):
             (folder / "programs").mkdir(exist_ok=True)
@@ -142,16 +162,22 @@ class Ground:
                 job_folder=folder,
                 env={"GIVEN": "given"},
                 read_only={self._given: GIVEN},
+                gateway=gateway.folder if gateway is not None else None,
                 limits=limits,
             ),
             job=job,
             on_output=lambda stream, data: streams[stream].extend(data),
         )
         job.check()
-        seen = Seen(ended, bytes(streams["stdout"]), bytes(streams["stderr"]), folder, ground)
+        if gateway is not None:
+            gateway.gateway.close()  # its log is whole then
+        stdout, stderr = bytes(streams["stdout"]), bytes(streams["stderr"])
+        seen = Seen(ended, stdout, stderr, folder, ground, gateway)
         kept, detail = _judge(promise, seen)
         if self._plants.listeners.reached:
             kept, detail = False, "a listener of the host was reached"
+        if gateway is not None and (wrong := clean(seen)):
+            kept, detail = False, wrong
         return Outcome(promise.name, promise.claim, kept, detail, round(ended.seconds, 3))
 
 
