@@ -178,9 +178,8 @@ def _trace(
 ) -> Iterator[Violation]:
     counts = dict.fromkeys(RULES, 0)
     innocent = _innocent(given)
-    said = (
-        (folder / "instruction.md").read_bytes() if (folder / "instruction.md").is_file() else b""
-    )
+    instruction = folder / INSTRUCTION
+    said = instruction.read_bytes() if instruction.is_file() else b""
     known = {match[0] for rule in rules for match in rule.expression.finditer(said)}
     try:
         for piece in trace_texts(folder / TRACE, given.agent, job):
