@@ -90,6 +90,19 @@ def test_ids_are_unique(store: RunStore):
     assert len(store.list()) == 1
 
 
+def test_a_ticket_finds_its_run_and_makes_no_second(store: RunStore):
+    other = replace(FIRST, run_id="other")
+    assert store.by_ticket("t/1") is None
+    assert store.add(other, {}, ticket="t/1")
+    found = store.by_ticket("t/1")
+    assert found is not None
+    assert found.summary == other
+    with pytest.raises(HarnessFault, match="begun already"):
+        store.add(replace(FIRST, run_id="third"), {}, ticket="t/1")
+    assert [run.run_id for run in store.list()] == ["other", FIRST.run_id]
+    assert store.add(replace(FIRST, run_id="fourth"), {})
+
+
 def test_lists_are_newest_first_and_by_task(store: RunStore):
     later = replace(FIRST, run_id="later", started_at="2026-01-02T00:00:00.000Z")
     other = replace(FIRST, run_id="other", task="eicu-y")
