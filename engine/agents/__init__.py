@@ -8,7 +8,6 @@ from engine.agents.interface import (
     Failure,
     Launch,
     Outcome,
-    TraceEvent,
 )
 from engine.agents.registry import agent_names, find_agent
 
@@ -18,7 +17,6 @@ __all__ = [
     "Failure",
     "Launch",
     "Outcome",
-    "TraceEvent",
     "agent_names",
     "find_agent",
 ]

@@ -6,7 +6,7 @@ program to start with which files. Whoever starts it (`engine.runs`) is not its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -119,23 +119,6 @@ class Failure:
     """With `rate_limit`: when the endpoint takes requests again (UTC), as far as it said."""
 
 
-TraceKind = Literal["start", "output", "message", "command", "error", "exit"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TraceEvent:
-    """One step of a run in the form that all agents share."""
-
-    at: str
-    """ISO 8601 in UTC."""
-    kind: TraceKind
-    """What happened."""
-    text: str = ""
-    """Words, output or a command line; control characters are still in it."""
-    data: Mapping[str, Any] = field(default_factory=dict)
-    """More, by kind: ``stream`` of output, ``returncode`` and ``reason`` of an exit."""
-
-
 class Agent(Protocol):
     """One kind of agent."""
 
@@ -163,12 +146,6 @@ class Agent(Protocol):
             BadInput: a file of the user's cannot be used.
         """
 
-    def trace(self, lines: Iterable[str]) -> Iterator[TraceEvent]:
-        """Read `trace.jsonl` (one JSON document a line) into the shared form.
-
-        Lines that are no JSON are skipped: a killed run may end in half a line.
-        """
-
     def failure(
         self,
         outcome: Outcome,
@@ -183,7 +160,7 @@ class Agent(Protocol):
         Args:
             outcome: how the program ended.
             trace: what its whole trace comes to (`closing` and `error` are looked at).
-            egress: lines of the gateway's log: ``ts`` (ISO 8601), ``status`` (the endpoint's HTTP
-                status, or None when it did not answer) and ``retry_after`` (seconds, or None) of
-                each request.
+            egress: lines of the gateway's log, one per request: ``ts`` (ISO 8601), ``allowed``,
+                ``status`` (HTTP, or None when there was no whole answer), ``why`` it was refused,
+                ``retry_after`` (seconds) and ``reset`` (the endpoint's words), as far as known.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from engine.agents.failures import model_failure
@@ -13,7 +13,6 @@ from engine.agents.interface import (
     AgentRequest,
     Failure,
     Outcome,
-    TraceEvent,
 )
 from engine.agents.traces.model import TraceSummary
 from engine.base.errors import UsageError
@@ -54,16 +53,6 @@ class ProgramAgent:
     ) -> Failure | None:
         """See `Agent.failure`."""
         return model_failure(outcome, trace, egress)
-
-    def trace(self, lines: Iterable[str]) -> Iterator[TraceEvent]:
-        """See `Agent.trace`."""
-        for line in lines:
-            try:
-                data = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(data, dict):
-                yield TraceEvent(at=str(data.get("timestamp", "")), kind="output", text=line)
 
     def argv(self, *arguments: str) -> tuple[str, ...]:
         """The program as it is called inside."""

@@ -9,7 +9,7 @@ repeated by running its script.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +23,6 @@ from engine.agents.interface import (
     Failure,
     Launch,
     Outcome,
-    TraceEvent,
 )
 from engine.agents.script import ScriptAgent, model_name
 from engine.agents.traces import TraceStep, TraceSummary, WrittenFile
@@ -104,10 +103,6 @@ class ReplayAgent:
                 }
             },
         )
-
-    def trace(self, lines: Iterable[str]) -> Iterator[TraceEvent]:
-        """See `Agent.trace`; written by the run as for ``script``."""
-        return ScriptAgent().trace(lines)
 
     def failure(
         self,

@@ -8,11 +8,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 from engine.agents.failures import script_failure
 from engine.agents.interface import (
@@ -23,8 +22,6 @@ from engine.agents.interface import (
     Failure,
     Launch,
     Outcome,
-    TraceEvent,
-    TraceKind,
 )
 from engine.agents.traces.model import TraceSummary
 from engine.base.errors import UsageError, bad_file
@@ -70,23 +67,6 @@ class ScriptAgent:
             model=request.model or model_name(request.script.stem),
             reasoning_effort=None,
         )
-
-    def trace(self, lines: Iterable[str]) -> Iterator[TraceEvent]:
-        """See `Agent.trace`; this agent's trace is written by the run in the shared form."""
-        for line in lines:
-            try:
-                data = json.loads(line)
-            except ValueError:
-                continue
-            if not isinstance(data, dict) or data.get("kind") not in get_args(TraceKind):
-                continue
-            rest = {k: v for k, v in data.items() if k not in ("at", "kind", "text")}
-            yield TraceEvent(
-                at=str(data.get("at", "")),
-                kind=data["kind"],
-                text=str(data.get("text", "")),
-                data=rest,
-            )
 
     def failure(
         self,

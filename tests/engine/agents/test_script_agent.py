@@ -160,14 +160,3 @@ def test_a_script_without_rows_says_so(job: Path):
     assert done.returncode == 0
     assert "no statement gave rows" in done.stderr
     assert not (job / "output.csv").exists()
-
-
-def test_trace_skips_what_is_no_event():
-    lines = [
-        '{"at": "2026-01-01T00:00:00.000Z", "kind": "output", "stream": "stdout", "text": "x"}',
-        '{"kind": "unheard of"}',
-        "[1]",
-        '{"at": "2026-01-01T00:00:01.000Z", "kind": "exit", "returnc',
-    ]
-    events = list(find_agent("script").trace(lines))
-    assert [(e.kind, e.text, e.data["stream"]) for e in events] == [("output", "x", "stdout")]
