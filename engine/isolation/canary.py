@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import shutil
 import socket
@@ -23,8 +24,9 @@ from typing import Any, TypedDict
 
 from engine.base.errors import UsageError
 from engine.base.jobs import Job
+from engine.gateway.interface import SOCKET
 from engine.isolation.folders import remove_tree
-from engine.isolation.interface import Command, Limits, Sandbox
+from engine.isolation.interface import GATEWAY, PROGRAMS, Command, Limits, Sandbox
 
 PROGRAM = Path(__file__).with_name("inside") / "canary_check.py"
 CHECKS = (
@@ -43,6 +45,9 @@ CHECKS = (
     "socket families",
 )
 """Made beside those of the private places, which are called ``unreadable: PATH``."""
+
+GATEWAY_CHECK = "gateway's folder"
+"""Made too where the run has a way to a model."""
 
 _MARKER = ".m4review-canary-"
 _STALE_SECONDS = 3600
@@ -107,6 +112,8 @@ def run_canary(
     private: Sequence[Path],
     read_only: Mapping[Path, str] | None = None,
     env: Mapping[str, str] | None = None,
+    gateway: bool = False,
+    programs: Sequence[str] = (),
     limits: Limits | None = None,
     job: Job | None = None,
 ) -> CanaryReport:
@@ -120,6 +127,9 @@ def run_canary(
             canary file is planted for the while in those folders that belong to us.
         read_only: the run's own mounts.
         env: the run's own environment.
+        gateway: the run has a way to a model; the canary gets a folder with a socket of the same
+            name, behind which nobody answers.
+        programs: the agent programs that the run is shown.
         limits: the run's own limits; the time is at most two minutes.
         job: its cancel stops the canary.
 
@@ -139,11 +149,16 @@ def run_canary(
         stack.callback(remove_tree, folder)
         targets = [_target(place, place in private, token, stack) for place in places]
         listeners = stack.enter_context(Listeners())
+        way = stack.enter_context(_dead_gateway(folder)) if gateway else None
+        folders = [GATEWAY] if gateway else []
+        folders += [f"{PROGRAMS}/{name}" for name in programs]
         spec = {
             "nonce": nonce,
             "token": token,
             "private": targets,
             "read_only": list((read_only or {}).values()),
+            "folders": folders,
+            "gateway": f"{GATEWAY}/{SOCKET}" if gateway else None,
             "addresses": listeners.addresses,
             "port": listeners.port,
             "abstract": listeners.abstract,
@@ -158,6 +173,8 @@ def run_canary(
                 job_folder=folder,
                 env=env or {},
                 read_only=read_only or {},
+                gateway=way,
+                programs=tuple(programs),
                 limits=_at_most(limits or Limits()),
             ),
             job=job,
@@ -167,6 +184,7 @@ def run_canary(
             job.check()
         reached = listeners.reached
     wanted = [f"unreadable: {place}" for place in places] + list(CHECKS)
+    wanted += [GATEWAY_CHECK] if gateway else []
     if ended.reason != "exited" or ended.returncode != 0:
         return _judged(wanted, [], [f"The canary did not finish. {ended.in_words}"])
     failures = ["The host was reached by a connection."] if reached else []
@@ -219,6 +237,26 @@ def _target(place: Path, ours: bool, token: str, stack: contextlib.ExitStack) ->
             file.chmod(0o644)  # its permissions shall not be what protects it
             marker = file.name
     return {"path": str(place), "inode": inode, "marker": marker}
+
+
+@contextlib.contextmanager
+def _dead_gateway(canary: Path) -> Iterator[Path]:
+    """A folder like a run's gateway, beside the canary's, with a socket that nobody answers."""
+    folder = canary.with_name(canary.name + ".gateway")
+    remove_tree(folder)
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+    try:
+        with contextlib.ExitStack() as stack:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, handle)
+            one = stack.enter_context(socket.socket(socket.AF_UNIX))
+            one.bind(f"/proc/self/fd/{handle}/{SOCKET}")  # the path itself may be too long for it
+            (folder / SOCKET).chmod(0o666)
+            one.listen()
+            yield folder
+    finally:
+        remove_tree(folder)
 
 
 def _remove_stale(place: Path) -> None:

@@ -261,6 +261,8 @@ def _canary(run: LiveRun, assignment: Assignment, given: Mapping[str, Any]) -> b
         job_folder=run.place / folder.WORK,
         read_only=assignment.mounts,
         private=assignment.private,
+        gateway=assignment.way is not None,
+        programs=(assignment.agent.program,) if assignment.agent.program else (),
         limits=assignment.limits,
         job=run.job,
     )

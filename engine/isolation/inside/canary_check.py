@@ -75,7 +75,7 @@ def check_walk(spec: dict[str, Any]) -> tuple[bool, str]:
     """Nothing that can be seen anywhere is a private place or holds a canary file."""
     private = {tuple(target["inode"]) for target in spec["private"]}
     markers = {target["marker"] for target in spec["private"]} - {None}
-    shown = set(spec["read_only"])
+    shown = {*spec["read_only"], *spec["folders"]}
     seen = 0
     for folder, folders, files in os.walk("/"):
         if folder == "/":
@@ -177,6 +177,7 @@ def check_privileges() -> tuple[bool, str]:
 def check_read_only(spec: dict[str, Any]) -> tuple[bool, str]:
     """Nothing can be written but the job folder and the memory folders."""
     places = ["/", "/usr", "/usr/bin", "/usr/local/lib", "/etc", "/dev", "/proc", "/proc/sys"]
+    places += ["/opt", "/run", *spec["folders"]]
     for place in places:
         with contextlib.suppress(OSError):
             Path(place, "canary-write").write_text("x", encoding="ascii")
@@ -192,7 +193,9 @@ def check_read_only(spec: dict[str, Any]) -> tuple[bool, str]:
 def check_mounts(spec: dict[str, Any]) -> tuple[bool, str]:
     """Only what was declared is mounted, and only the writable places are writable."""
     writable = {"/job", "/tmp", "/dev/shm", "/dev/pts", "/proc"}  # noqa: S108
-    declared = {"/", "/dev", *writable, *spec["read_only"], "/run/m4", "/opt/agents"}
+    declared = {"/", "/dev", *writable, *spec["read_only"], *spec["folders"]}
+    if any(folder.startswith("/opt/agents/") for folder in spec["folders"]):
+        declared.add("/opt/agents")
     # What a container engine makes for each container; not the machine's own.
     declared |= {"/etc/hostname", "/etc/hosts", "/etc/resolv.conf"}
     devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty")}
@@ -202,7 +205,9 @@ def check_mounts(spec: dict[str, Any]) -> tuple[bool, str]:
         place, options = fields[4].encode().decode("unicode_escape"), fields[5].split(",")
         if place in devices or is_covered(place):
             continue
-        inner = place.startswith(("/proc/", "/opt/agents/"))
+        inner = place.startswith("/proc/") or any(
+            place.startswith(f"{folder}/") for folder in spec["folders"]
+        )
         if place not in declared and not inner:
             unknown.append(place)
         elif place not in writable and "ro" not in options and (inner or can_be_written(place)):
@@ -225,6 +230,22 @@ def is_covered(place: str) -> bool:
 def can_be_written(place: str) -> bool:
     """May this user write there, whatever the mount says?"""
     return os.access(place, os.W_OK)
+
+
+def check_gateway(spec: dict[str, Any]) -> tuple[bool, str]:
+    """The gateway's folder: one socket, which can be reached and not changed; nothing beside it."""
+    name = Path(spec["gateway"])
+    found = sorted(entry.name for entry in name.parent.iterdir())
+    if found != [name.name]:
+        return False, f"it holds {found}"
+    with socket.socket(socket.AF_UNIX) as one:
+        one.settimeout(5)
+        one.connect(str(name))
+    for change in (name.unlink, lambda: name.rename(name.with_name("x")), lambda: name.chmod(0)):
+        with contextlib.suppress(OSError):
+            change()
+            return False, "its socket can be changed"
+    return True, "one socket, which can be reached and not changed"
 
 
 def check_processes() -> tuple[bool, str]:
@@ -264,6 +285,8 @@ def main() -> None:
         "interfaces": check_interfaces,
         "socket families": check_families,
     }
+    if spec["gateway"] is not None:
+        single["gateway's folder"] = lambda: check_gateway(spec)
     for name, check in single.items():
         try:
             passed, detail = check()

@@ -12,7 +12,7 @@ from engine.base.errors import Cancelled, UsageError
 from engine.base.jobs import SimpleJob
 from engine.base.paths import Home
 from engine.isolation.bubblewrap import Bubblewrap
-from engine.isolation.canary import CHECKS, Listeners, private_places, run_canary
+from engine.isolation.canary import CHECKS, GATEWAY_CHECK, Listeners, private_places, run_canary
 from engine.isolation.interface import Command, Ended, Limits
 
 pytestmark = pytest.mark.sandbox
@@ -160,3 +160,45 @@ def test_the_listeners_really_listen():
     with Listeners() as listeners, socket.socket(socket.AF_UNIX) as one:
         one.connect("\0" + listeners.abstract)
         assert listeners.reached
+
+
+def test_with_a_way_to_a_model(sandbox_home: Home, job_folder: Path, private: Path):
+    report = run_canary(
+        Bubblewrap(sandbox_home), job_folder=job_folder, private=[private], gateway=True
+    )
+    assert report.passed, report.failures
+    assert GATEWAY_CHECK in {check["name"] for check in report.checks}
+    assert list(job_folder.parent.glob("*.canary*")) == []
+
+
+class Careless(Bubblewrap):
+    """Puts something beside the gateway's socket."""
+
+    def run(self, command: Command, **more) -> Ended:
+        assert command.gateway is not None
+        (command.gateway / "egress.jsonl").touch()
+        return super().run(command, **more)
+
+
+def test_something_beside_the_gateways_socket_is_seen(
+    sandbox_home: Home, job_folder: Path, private: Path
+):
+    careless = Careless(sandbox_home)
+    report = run_canary(careless, job_folder=job_folder, private=[private], gateway=True)
+    assert failed(report) == {GATEWAY_CHECK}
+
+
+def test_a_gateway_that_is_not_the_runs_is_seen(
+    sandbox_home: Home, job_folder: Path, private: Path, tmp_path: Path
+):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "key").write_text("of another run")
+    other.chmod(0o755)
+
+    class Generous(Bubblewrap):
+        def run(self, command: Command, **more) -> Ended:
+            return super().run(Command(**{**vars(command), "gateway": other}), **more)
+
+    report = run_canary(Generous(sandbox_home), job_folder=job_folder, private=[private])
+    assert failed(report) == {"mounts"}
