@@ -12,13 +12,16 @@ from pathlib import Path
 
 import pytest
 from absence import absent
+from agent_programs import agent_programs
 from filelock import FileLock
 
 from engine.base.errors import MissingPrerequisite
 from engine.base.paths import Home, open_home
 from engine.isolation.engine_api import ENV_HOST, Engine
 from engine.isolation.image import MACHINE, build_image, find_image
-from engine.isolation.programs import KNOWN, find_npm, install_program
+from engine.isolation.programs import KNOWN
+
+__all__ = ["agent_programs", "docker_agents", "docker_engine", "docker_found", "hide_engine"]
 
 FOR_TESTS = "M4REVIEW_TEST_DOCKER"
 """Address of the engine that the tests may use."""
@@ -55,19 +58,6 @@ def docker_found(docker_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engi
     """For one test: whatever looks for an engine, in other processes too, finds the tests'."""
     monkeypatch.setenv(ENV_HOST, f"unix://{docker_engine.place}")
     return docker_engine
-
-
-@pytest.fixture(scope="session")
-def agent_programs(sandbox_store: Path) -> Path:
-    """The ``sandbox`` folder with all agents' programs in it."""
-    try:
-        find_npm()
-    except MissingPrerequisite:
-        absent("npm")
-    home = _home(sandbox_store)
-    for name in KNOWN:
-        install_program(home, name)  # it locks by itself
-    return sandbox_store
 
 
 @pytest.fixture(scope="session")

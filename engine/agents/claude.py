@@ -5,6 +5,7 @@ Everything is said on the command line and in the environment; there is no setti
 
 from __future__ import annotations
 
+import json
 from typing import ClassVar
 
 from engine.agents.interface import AgentRequest, Launch
@@ -36,6 +37,8 @@ _SWITCHES = (
     "IS_SANDBOX",
 )
 _STALL_SECONDS = 300
+_SETTINGS = {"enabledPlugins": {"cc-plugin-plugin-authoring@builtin": False}}
+"""A plugin of its own that offers a skill."""
 
 
 class ClaudeAgent(ProgramAgent):
@@ -58,6 +61,7 @@ class ClaudeAgent(ProgramAgent):
         arguments = ["-p", "--output-format", "stream-json", "--verbose", "--model", model]
         arguments += ["--dangerously-skip-permissions", "--tools", _TOOLS]
         arguments += ["--strict-mcp-config", "--no-session-persistence"]
+        arguments += ["--settings", json.dumps(_SETTINGS)]
         if effort:
             arguments += ["--effort", effort]
         env = environment(

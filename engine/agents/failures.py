@@ -8,8 +8,10 @@ the agent cannot write.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -20,6 +22,11 @@ _DETAIL_LENGTH = 500
 _AUTH = (HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN)
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, 529)
 """529: one provider's "overloaded", to be waited for as well."""
+_EPOCH_FROM, _MILLIS_FROM = 1e9, 1e11
+"""Numbers above these are seconds, or milliseconds, since 1970."""
+_DURATION = re.compile(
+    r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?"
+)
 
 
 def script_failure(outcome: Outcome) -> Failure | None:
@@ -42,12 +49,12 @@ def model_failure(
         trace: what its trace comes to; None when there is none.
         egress: see `engine.agents.interface.Agent.failure`.
     """
-    asked = [line for line in egress if line.get("allowed", True)]
+    asked = [line for line in egress if line.get("allowed", True) and line.get("why") != "local"]
     answered = any(_good(line.get("status")) for line in asked)
     if outcome.ended_by == "timeout" and outcome.stopped is None and asked and not answered:
         # It waited in vain for its first answer: the time is not what was wrong.
         return _given_up(asked, None, outcome.in_words, answered=False)
-    early = _stopped(outcome)
+    early = _stopped(outcome, egress)
     if early is not None:
         return early
     closing = trace.closing if trace else "missing"
@@ -71,19 +78,20 @@ def model_failure(
     return None
 
 
-def _stopped(outcome: Outcome) -> Failure | None:
+def _stopped(outcome: Outcome, egress: Sequence[Mapping[str, Any]] = ()) -> Failure | None:
     """What the gateway, or else the sandbox, ended."""
     stopped = outcome.stopped
     if stopped is not None:
-        reasons: dict[str, FailureReason] = {
-            "budget": "budget",
-            "refused": "disallowed_egress",
-            "fault": "exception",
-        }
-        return Failure(reason=reasons[stopped.kind], detail=_short(stopped.detail))
+        reason: FailureReason = "exception"
+        if stopped.kind == "budget":
+            reason = "budget"
+        elif stopped.kind == "refused":
+            tool = any(line.get("why") == "provider_tool" for line in egress)
+            reason = "external_tool_use" if tool else "disallowed_egress"
+        return Failure(reason=reason, detail=_short(stopped.detail))
     if outcome.ended_by in ("exited", "cancelled"):
         return None
-    reason: FailureReason = "timeout" if outcome.ended_by == "timeout" else "agent_nonzero_exit"
+    reason = "timeout" if outcome.ended_by == "timeout" else "agent_nonzero_exit"
     return Failure(reason=reason, detail=outcome.in_words or f"Stopped: {outcome.ended_by}.")
 
 
@@ -123,16 +131,39 @@ def _given_up(
 
 
 def _retry_at(line: Mapping[str, Any]) -> datetime | None:
-    """When the endpoint takes requests again, in UTC."""
-    wait = line.get("retry_after")
+    """When the endpoint takes requests again, in UTC; None when it did not say."""
     try:
-        at = datetime.fromisoformat(str(line.get("ts")))
-        seconds = timedelta(seconds=float(wait)) if wait is not None else None
-    except (ValueError, OverflowError):
+        at = _in_utc(datetime.fromisoformat(str(line.get("ts"))))
+        wait = line.get("retry_after")
+        if wait is not None:
+            return at + timedelta(seconds=float(wait))
+        return _reset(str(line.get("reset") or ""), at)
+    except (ValueError, TypeError, OverflowError, OSError):
         return None
-    if seconds is None:
-        return None
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC) + seconds
+
+
+def _reset(text: str, at: datetime) -> datetime | None:
+    """A time in one of the ways that endpoints say it, seen at `at`."""
+    number = re.fullmatch(r"\d+(?:\.\d+)?", text)
+    if number is not None:
+        seconds = float(text)
+        if seconds > _EPOCH_FROM:
+            return datetime.fromtimestamp(
+                seconds if seconds < _MILLIS_FROM else seconds / 1000, UTC
+            )
+        return at + timedelta(seconds=seconds)
+    parts = _DURATION.fullmatch(text)
+    if text and parts is not None:
+        names = ("days", "hours", "minutes", "seconds", "milliseconds")
+        values = zip(names, parts.groups(), strict=True)
+        return at + timedelta(**{name: float(value) for name, value in values if value})
+    if re.match(r"\d{4}-", text):
+        return _in_utc(datetime.fromisoformat(text))
+    return _in_utc(parsedate_to_datetime(text)) if text else None
+
+
+def _in_utc(at: datetime) -> datetime:
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def _good(status: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -108,6 +108,48 @@ def test_a_rate_limit_tells_when_it_is_reset():
     failure = judge(1, ended("error", 429), egress=(asked(429, 90),))
     assert failure is not None
     assert failure.retry_at == datetime(2026, 1, 2, 3, 5, 35, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("90", 90),
+        ("1m30s", 90),
+        ("1.5s", 1.5),
+        ("1d2h", 93600),
+        ("250ms", 0.25),
+        ("2026-01-02T03:05:35Z", 90),
+        ("2026-01-02T04:05:35+01:00", 90),
+        ("Fri, 02 Jan 2026 03:05:35 GMT", 90),
+        ("1767323135", 90),
+        ("1767323135000", 90),
+    ],
+)
+def test_a_reset_is_understood_as_endpoints_say_it(said, seconds):
+    failure = judge(1, ended("error", 429), egress=(asked(429) | {"reset": said},))
+    assert failure is not None
+    assert failure.retry_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC) + timedelta(
+        seconds=seconds
+    )
+
+
+@pytest.mark.parametrize("said", ["", "soon", "m", "2026-13-45T", "9" * 400, "1x"])
+def test_a_reset_that_is_none_is_passed_over(said):
+    failure = judge(1, ended("error", 429), egress=(asked(429) | {"reset": said},))
+    assert failure is not None
+    assert failure.retry_at is None
+
+
+def test_what_the_gateway_answers_itself_is_no_answer_of_the_endpoint():
+    greeting = ANSWERED | {"why": "local"}
+    log = (greeting, asked(None))
+    assert reason(137, None, log, ended_by="timeout", in_words="Too long.") == "model_error"
+
+
+def test_a_tool_of_the_providers_is_told_from_another_host():
+    stopped = Stopped("refused", "The agent asked for something forbidden.")
+    tool = asked(400) | {"allowed": False, "why": "provider_tool"}
+    assert reason(1, ended("error"), (ANSWERED, tool), stopped=stopped) == "external_tool_use"
 
 
 @pytest.mark.parametrize("wait", [None, "soon", float("nan"), 1e300, float("inf")])

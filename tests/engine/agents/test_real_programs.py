@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from agent_programs import agent_programs, plain_way  # noqa: F401 (fixture)
+from agent_programs import plain_way
 from model_server import ModelServer, Step, Trouble
 from sandbox_store import share_sandbox
 
@@ -95,7 +95,7 @@ class Done:
 
 
 @pytest.fixture
-def run(tmp_path: Path, agent_programs: Path):  # noqa: F811
+def run(tmp_path: Path, agent_programs: Path):
     """Run a program of that name against a model with these steps."""
     home = share_sandbox(open_home(tmp_path / "home"), agent_programs)
 
