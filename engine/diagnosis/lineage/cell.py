@@ -68,9 +68,12 @@ def trace_cell(
         }
         parts = candidates(con, spans, decisive=decisive, entered=entered)
         job.progress("lineage", 3, 4, "Computing it again from the rows found")
-        decisive, verified = cell.fewest(decisive, entered, set(parts), value)
+        measured = set(parts)
+        before = set(entered)
+        decisive, entered, verified = cell.fewest(decisive, entered, measured, value)
         parts = candidates(con, spans, decisive=decisive, entered=entered)
         parts |= {address: Part("decisive") for address in decisive - set(parts)}
+        parts |= {address: Part("entered") for address in entered - before - set(parts)}
         parts |= similar(con, spans, set(parts), _items(query))
         lineage = CellLineage(
             target=target,
@@ -112,18 +115,32 @@ class _Cell:
 
     def fewest(
         self, decisive: set[int], entered: set[int], measured: Set[int], value: Value
-    ) -> tuple[set[int], bool]:
-        """The fewest of three choices of rows that give the value again; False if none does.
+    ) -> tuple[set[int], set[int], bool]:
+        """The fewest rows, of some choices, that give the value again.
 
         A specimen's or a time's other measurements stand only for its being there: mostly the
-        cell's own items say that too. Where a row that is left out changes its neighbours, all
-        that took part are needed.
+        cell's own items say that too. Where a row that is left out would change its neighbours
+        (the culture that an earlier antibiotic belongs to), the patient's other rows of that table
+        have to be there as well: then they count as entered.
+
+        Returns:
+            Decisive rows, entered rows, and whether they give the value.
         """
         frame = {a for a in decisive if self.part.unpack(a)[0] in FRAME}
-        for rows in ((decisive & measured) | frame, decisive, decisive | entered):
-            if self.again(rows) == [value]:
-                return set(rows), True
-        return decisive, False
+        core = (decisive & measured) | frame
+        if self.again(core) == [value]:
+            return core, entered, True
+        if self.again(decisive) == [value]:
+            return decisive, entered, True
+        wider = decisive | entered
+        by_table: dict[str, set[int]] = {}
+        for address in self.part.addresses():
+            by_table.setdefault(self.part.unpack(address)[0], set()).add(address)
+        for more in (set[int](), *sorted(by_table.values(), key=len)):
+            wider |= more
+            if self.again(wider) == [value]:
+                return decisive, wider - decisive, True
+        return decisive, entered, False
 
     def again(self, addresses: Iterable[int]) -> list[Value]:
         """The cell by the plain SQL from these rows alone; empty when its row is not there."""

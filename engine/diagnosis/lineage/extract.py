@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.base.duck import connect, in_words, interruptible, quote
 from engine.base.errors import UsageError
@@ -55,6 +56,12 @@ class Extract:
     def relations(self) -> dict[str, Relation]:
         """The base tables as the annotation sees them."""
         return {t: Relation(self.columns.of(t), not is_dictionary(t)) for t in self.tables}
+
+    def addresses(self) -> Iterator[int]:
+        """Those of all rows."""
+        for table in self.tables:
+            if not is_dictionary(table):
+                yield from pc.list_flatten(self.data[table][ROW]).to_pylist()
 
     def unpack(self, address: int) -> tuple[str, int]:
         """Table and rowid."""
