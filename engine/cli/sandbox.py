@@ -6,6 +6,7 @@ import click
 
 from engine.base.errors import JudgedFailed
 from engine.cli.context import CliContext, pass_context
+from engine.cli.sandbox_image import agents, image
 from engine.isolation.backends import choose_backend
 from engine.isolation.promises.conformance import check_promises
 
@@ -15,8 +16,14 @@ def command() -> None:
     """Is isolation possible here, and does it hold."""
 
 
+command.add_command(image)
+command.add_command(agents)
+
+
 @command.command()
-@click.option("--backend", metavar="NAME", help="bubblewrap; the best that works when left away.")
+@click.option(
+    "--backend", metavar="NAME", help="docker or bubblewrap; the best that works when left away."
+)
 @click.option("--only", metavar="PROMISE", multiple=True, help="Try only this promise (repeat).")
 @pass_context
 def check(context: CliContext, backend: str | None, only: tuple[str, ...]) -> None:
