@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from engine.agents.program import EFFORTS
+from engine.agents.traces import TraceStep
 from engine.cli.context import CliContext, existing, pass_context
 from engine.cli.runs import open_workbench, show_record
 from engine.gateway.interface import Budget
-from engine.runs.records import CONDITIONS, EFFORTS, SCHEMAS, RunEvent, RunRequest
+from engine.runs.records import CONDITIONS, SCHEMAS, RunEvent, RunRequest
 
 
 @click.command()
@@ -138,14 +140,50 @@ def command(
     )
     workbench = open_workbench(context)
 
-    def tell(event: RunEvent) -> None:
+    with context.job() as job:
+        done = workbench.run(request, job=job, on_event=Told(context))
+    show_record(context, done)
+
+
+class Told:
+    """Tells what a run tells: NDJSON events, or its output and steps for people."""
+
+    def __init__(self, context: CliContext) -> None:
+        self._context = context
+        self._begun: set[int] = set()
+
+    def __call__(self, event: RunEvent) -> None:
+        """Tell one event; called from the run's threads, one at a time."""
+        context = self._context
         if event.kind == "state":
             context.event("state", run_id=event.run_id, state=event.text)
+        elif event.step is not None:
+            self._step(event, event.step)
         else:
             context.event("log", run_id=event.run_id, stream=event.stream, text=event.text)
             if context.events is None:
                 context.err.out(event.text, end="", highlight=False)
 
-    with context.job() as job:
-        done = workbench.run(request, job=job, on_event=tell)
-    show_record(context, done)
+    def _step(self, event: RunEvent, step: TraceStep) -> None:
+        context = self._context
+        context.event(
+            "step",
+            run_id=event.run_id,
+            number=step.number,
+            step=step.kind,
+            text=event.text,
+            running=step.running,
+            failed=step.failed,
+            exit_code=step.exit_code,
+        )
+        if context.events is not None or step.kind not in _SHOWN:
+            return
+        if step.number not in self._begun:
+            self._begun.add(step.number)
+            sign = "$ " if step.command is not None else ""
+            context.err.out(f"[{step.number}] {sign}{event.text}", highlight=False)
+        elif step.exit_code:
+            context.err.out(f"[{step.number}] exit status {step.exit_code}", highlight=False)
+
+
+_SHOWN = ("message", "command", "file", "skill", "tool", "web", "retry", "error", "end")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from engine.agents.program import EFFORTS as EFFORTS  # noqa: PLC0414 - one list for all
 from engine.agents.traces import Finding, TraceStep
 from engine.catalogue.task import Task
 from engine.gateway.interface import Budget
@@ -28,9 +29,6 @@ CONDITIONS = (
 
 SCHEMAS = ("native", "obfuscated", "restructured")
 """How the database's tables and columns are named."""
-
-EFFORTS = ("minimal", "low", "medium", "high")
-"""How much a model is asked to think; adapters translate it for their program."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class RunRequest:
     endpoint: str | None = None
     """Name of a model endpoint; the agent's usual one when None. Only for agents with a model."""
     reasoning_effort: str | None = None
-    """``minimal``, ``low``, ``medium`` or ``high``; None for the provider's default."""
+    """One of `EFFORTS`; None for the provider's default."""
     budget: Budget = field(default_factory=Budget)
     """What the run may use of its model; reaching one of its limits ends it."""
     record: str | None = None

@@ -43,6 +43,8 @@ class Way:
     """It was on this machine when it was chosen; the gateway looks again."""
     why: str = ""
     """Why its models may see the source, in words."""
+    planted: tuple[str, ...] = ()
+    """Secrets that were planted out of the agent's reach: none may be in a request."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ def work(
                     folder=run.place / FOLDER,
                     egress=run.place / EGRESS,
                     permit_remote=way.permit_remote,
+                    planted=way.planted,
                     on_stop=stop.by_gateway,
                     job=run.job,
                 )

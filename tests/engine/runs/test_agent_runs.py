@@ -1,0 +1,259 @@
+"""The agents' own programs in whole runs: sandbox, gateway, scripted model, record."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_programs import agent_programs  # noqa: F401 (fixture)
+from model_server import ModelServer, Step, Trouble, tokens_of
+from run_bench import Bench
+from sandbox_store import share_sandbox
+
+from engine.agents.traces import TraceStep
+from engine.base.errors import Cancelled
+from engine.base.jobs import SimpleJob
+from engine.gateway.interface import Budget, Endpoint
+from engine.isolation.programs import pinned_version
+from engine.runs.records import RunEvent
+from engine.runs.tracing import log_of, trace_of
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+
+APIS = {"codex": "responses", "claude": "messages", "gemini": "generate", "pi": "chat"}
+MODELS = {
+    "codex": "gpt-5.5",
+    "claude": "claude-opus-5-5",
+    "gemini": "gemini-2.5-pro",
+    "pi": "scripted",
+}
+SQL = "COPY (SELECT stay_id, value FROM t ORDER BY stay_id) TO 'output.csv' (HEADER)"
+QUERY = f"import duckdb; duckdb.connect('database.duckdb', read_only=True).sql(\\\"{SQL}\\\")"
+WRITE = Step(say="I write.", command=f'python3 -c "{QUERY}"')
+DONE = Step(say="Done.")
+FOLDERS = {"codex": ".agents", "claude": ".claude", "gemini": ".gemini", "pi": ".pi"}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory, agent_programs: Path) -> Bench:  # noqa: F811
+    bench = Bench(tmp_path_factory.mktemp("bench")).build()
+    share_sandbox(bench.home, agent_programs)
+    return bench
+
+
+def read_skill(name: str) -> Step:
+    path = f"{FOLDERS[name]}/skills/adding/SKILL.md"
+    tools: dict[str, tuple[str, dict[str, Any]]] = {
+        "claude": ("Skill", {"skill": "adding"}),
+        "gemini": ("activate_skill", {"name": "adding"}),
+        "pi": ("read", {"path": path}),
+    }
+    if name not in tools:
+        return Step(say="I read the skill.", command=f"cat {path}")
+    tool, arguments = tools[name]
+    return Step(say="I read the skill.", tool=tool, arguments=arguments)
+
+
+def go(
+    bench: Bench,
+    name: str,
+    *steps: Step,
+    on_event: Callable[[RunEvent], None] | None = None,
+    job: SimpleJob | None = None,
+    condition: str = "no-skill",
+    **fields: Any,
+) -> dict[str, Any]:
+    """A run of the program against a model with these steps; its record."""
+    with ModelServer(steps) as model:
+        endpoint = Endpoint(name="scripted", api=APIS[name], url=model.url)
+        assignment = bench.ask(
+            name, endpoint, condition=condition,
+            **({"model": MODELS[name], "time_limit_seconds": 300} | fields),
+        )  # fmt: skip
+        run_id = bench.run(assignment, on_event=on_event, job=job)
+    assert not (bench.home.runs / run_id / "gateway").exists()
+    assert not (bench.home.runs / run_id / "work").exists()
+    return bench.record(run_id)
+
+
+def egress(bench: Bench, record: dict[str, Any]) -> list[dict[str, Any]]:
+    text = (bench.home.runs / record["run_id"] / "egress.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_a_whole_run_with_its_record(bench: Bench, name: str):
+    events: list[RunEvent] = []
+    look = Step(say="I look.", command="ls; exit 3")
+    steps = (read_skill(name), look, WRITE, DONE)
+    record = go(
+        bench, name, *steps, condition="with-skill", on_event=events.append,
+        reasoning_effort="high",
+    )  # fmt: skip
+    place = bench.home.runs / record["run_id"]
+
+    assert (record["state"], record["reward"], record["strict_pass"]) == ("done", 1.0, True)
+    assert record["failure_reason"] is None
+    assert record["agent_version"] == pinned_version(name)
+    assert record["trace"]["version"] == pinned_version(name)
+    assert (record["model"], record["model_requested"]) == (MODELS[name], MODELS[name])
+    assert (record["reasoning_effort"], record["reasoning_effort_requested"]) == ("high", "high")
+    assert record["endpoint"]["name"] == "scripted"
+    assert "127.0.0.1" not in json.dumps(record["endpoint"])
+    assert record["agent_result"]["returncode"] == 0
+    assert record["trace"]["closing"] == "success"
+    assert record["trace"]["commands"] >= 2
+
+    used = [tokens_of(number) for number in range(len(steps))]
+    usage = record["token_usage"]
+    assert usage["input_tokens"] == sum(tokens.input for tokens in used)
+    assert usage["cached_input_tokens"] == sum(tokens.cached for tokens in used)
+    assert usage["output_tokens"] == sum(tokens.output for tokens in used)
+    assert usage["turns"] == len(steps)
+    assert usage["counted_by"] == "trace"
+    assert usage["disagreement"] is None
+    assert usage["model_strings"] == [MODELS[name]]
+    assert record["gateway"]["usage"]["requests"] == len(steps)
+    assert record["gateway"]["stopped"] is None
+
+    assert record["skills"] == ["adding"]
+    assert record["skill_files"] == [f"{FOLDERS[name]}/skills/adding/SKILL.md"]
+    assert "adding" in record["skills_read"]
+    assert record["skill_read"] is True
+    assert record["external_tools"]["passed"]
+    assert record["contamination_lint"]["passed"]
+    lines = egress(bench, record)
+    asked = [line for line in lines if line["why"] != "local"]
+    assert [line["allowed"] for line in asked] == [True] * len(steps)
+    assert {line["status"] for line in asked} == {200}
+
+    # The trace is the program's own stream; its steps were told while it lived.
+    told = {event.step.number: event.step for event in events if event.kind == "step"}
+    run = bench.store.find(record["run_id"])
+    kept = trace_of(place, run)
+    assert told == {step.number: step for step in kept.steps}
+    assert len((place / "trace.times").read_text().splitlines()) == kept.summary.lines
+    assert not (place / "stdout.log").exists()
+    commands = [step for step in kept.steps if step.command is not None]
+    assert any("ls; exit 3" in str(step.command) for step in commands)
+    assert "$ ls; exit 3" in log_of(place, run)
+    assert [event.text for event in events if event.kind == "state"][-1] == "done"
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_a_recorded_agent_is_replayed_without_a_model(bench: Bench, name: str):
+    record = go(bench, name, Step(say="I fail.", command="exit 3"), WRITE, DONE)
+    again = bench.record(bench.run(bench.repeat(bench.home.runs / record["run_id"])))
+    found = again["replay"]
+    assert found["agent"] == name
+    assert found["of"] == record["run_id"]
+    assert (found["commands"], found["skipped"]) == (2, [])
+    assert found["same_output"] is True
+    assert (found["reward_recorded"], found["reward_now"]) == (1.0, 1.0)
+    assert found["ended_differently"] == 0
+
+
+def test_no_skill_is_there_without_one(bench: Bench):
+    record = go(bench, "claude", Step(say="Look.", command="find / -name SKILL.md"), DONE)
+    assert record["skills"] == []
+    assert record["skill_files"] == []
+    assert record["skills_listed"] == []
+    assert record["skills_read"] == []
+    assert record["skill_read"] is False
+
+
+FAILURES = {
+    "auth": (Trouble(status=401), "auth", None),
+    "limit": (Trouble(status=429, retry_after=600), "rate_limit", None),
+    "broken": (Trouble(status=500), "model_error", None),
+}
+
+
+@pytest.mark.parametrize("what", FAILURES)
+@pytest.mark.parametrize("name", APIS)
+def test_what_the_endpoint_does_is_no_score(bench: Bench, name: str, what: str):
+    trouble, reason, reward = FAILURES[what]
+    record = go(bench, name, Step(say="Never.", trouble=trouble))
+    assert (record["state"], record["failure_reason"]) == ("failed", reason)
+    assert record["reward"] is reward
+    assert record["failure_detail"]
+    if what == "limit":
+        assert record["agent_result"]["retry_at"] is not None
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_an_endpoint_that_hangs_ends_at_the_time_limit(bench: Bench, name: str):
+    hang = Step(say="Never.", trouble=Trouble(trick="hang"))
+    record = go(bench, name, WRITE, hang, time_limit_seconds=20)
+    assert record["failure_reason"] in ("timeout", "model_error")
+    assert record["agent_result"]["ended_by"] in ("timeout", "exited")
+    # It had been answered: the time is what was used up, and what it wrote is kept.
+    assert record["reward"] == (0.0 if record["failure_reason"] == "timeout" else None)
+    assert (bench.home.runs / record["run_id"] / "output.csv").exists()
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_a_budget_ends_the_run(bench: Bench, name: str):
+    more = [Step(say="More.", command=f"echo {number}") for number in range(9)]
+    record = go(bench, name, WRITE, *more, DONE, budget=Budget(requests=3))
+    assert (record["failure_reason"], record["reward"]) == ("budget", 0.0)
+    assert record["agent_result"]["ended_by"] == "gateway"
+    assert record["gateway"]["stopped"]["budget"] == "requests"
+    assert record["gateway"]["usage"]["requests"] == 3
+    # The trace ends in the middle: what was used is known all the same.
+    assert record["token_usage"]["counted_by"] == "gateway"
+    assert record["token_usage"]["output_tokens"] == sum(tokens_of(n).output for n in range(3))
+    assert (bench.home.runs / record["run_id"] / "output.csv").exists()
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_a_way_to_the_web_zeroes_the_run(bench: Bench, name: str):
+    web = Step(say="I search.", command="curl -s https://example.org/answer.csv")
+    record = go(bench, name, web, WRITE, DONE)
+    assert (record["failure_reason"], record["reward"]) == ("external_tool_use", 0.0)
+    (found,) = record["external_tools"]["violations"]
+    assert (found["rule"], found["file"]) == ("http_client", "trace.jsonl")
+    place = bench.home.runs / record["run_id"]
+    steps = {step.number: step for step in trace_of(place, bench.store.find(place.name)).steps}
+    assert "curl" in str(steps[found["step"]].command)
+    assert record["artefacts"] == []
+    assert not (place / "output.csv").exists()
+    assert (place / "trace.jsonl").stat().st_size > 0
+    # Nothing but the model was ever asked.
+    assert {line["host"] for line in egress(bench, record)} == {"127.0.0.1"}
+
+
+def test_another_host_through_the_gateway_ends_the_run(bench: Bench):
+    words = (
+        "import http.client; c = http.client.HTTPConnection('127.0.0.1', 18080); "
+        "c.request('GET', 'http://example.org/v1/models'); print(c.getresponse().status)"
+    )
+    record = go(bench, "pi", Step(say="Out.", command=f'python3 -c "{words}"'), WRITE, DONE)
+    assert (record["failure_reason"], record["reward"]) == ("disallowed_egress", 0.0)
+    assert record["agent_result"]["ended_by"] == "gateway"
+    refused = [line for line in egress(bench, record) if not line["allowed"]]
+    assert refused[0]["why"] == "other_host"
+
+
+def test_a_refusal_of_the_model_leaves_no_output(bench: Bench):
+    record = go(bench, "claude", Step(say="I will not.", refusal=True))
+    assert (record["failure_reason"], record["reward"]) == ("no_output", 0.0)
+
+
+def test_cancel_ends_agent_and_gateway(bench: Bench):
+    gate = threading.Semaphore(0)
+    job = SimpleJob()
+
+    def tell(event: RunEvent) -> None:
+        if event.kind == "step" and isinstance(event.step, TraceStep):
+            job.cancel()
+
+    with pytest.raises(Cancelled):
+        go(bench, "pi", Step(say="Wait.", gate=gate), on_event=tell, job=job)
+    record = bench.record(bench.store.list()[0].run_id)
+    assert (record["failure_reason"], record["reward"]) == ("cancelled", None)
+    assert not (bench.home.runs / record["run_id"] / "gateway").exists()

@@ -1,0 +1,111 @@
+"""Which model a run may talk to, decided before anything is started."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from engine.agents import find_agent
+from engine.base.errors import BadInput, MissingPrerequisite, UsageError
+from engine.base.paths import Home, open_home
+from engine.gateway.endpoints import add_endpoint, make_endpoint
+from engine.runs.records import RunRequest
+from engine.runs.store import RunStore
+from engine.sources import allow_provider
+from engine.sources.seal import seal
+from engine.sources.state import source_rows
+from engine.workbench import ways
+from engine.workbench.ways import means_of, way_of
+
+LOCAL = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def home(home_dir: Path) -> Home:
+    """A home with a free and a credentialed source, as the state file knows them."""
+    home = open_home(home_dir)
+    for name, access in (("free", "synthetic"), ("closed", "credentialed")):
+        path = home.sources / name / "source.duckdb"
+        path.parent.mkdir(parents=True)
+        duckdb.connect(str(path)).close()
+        seal(path)
+        with source_rows(home) as rows:
+            rows.begin(name, "mimic-iv", access, "mark")  # type: ignore[arg-type]
+            rows.finish(name, access, 1, "digest", [])  # type: ignore[arg-type]
+    return home
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Names of the keys that the keyring is said to hold."""
+    held: set[str] = set()
+    monkeypatch.setattr(ways, "has_key", held.__contains__)
+    return held
+
+
+def request(agent: str, source: str = "free", **fields: object) -> RunRequest:
+    return replace(RunRequest(task="t", source=source, agent=agent, model="m"), **fields)  # type: ignore[arg-type]
+
+
+def test_the_usual_endpoint_is_that_of_the_api_s_makers(home: Home, keys: set[str]):
+    for agent, name in (("codex", "openai"), ("claude", "anthropic"), ("gemini", "google")):
+        with pytest.raises(MissingPrerequisite, match="key of the endpoint") as caught:
+            way_of(home, request(agent), find_agent(agent))
+        assert f"m4bench endpoint key {name}" in str(caught.value.todo)
+        keys.add(name)
+        way = way_of(home, request(agent), find_agent(agent))
+        assert way is not None
+        assert (way.endpoint.name, way.permit_remote, way.local) == (name, True, False)
+
+
+def test_the_only_local_endpoint_is_used_where_there_is_no_usual_one(home: Home):
+    with pytest.raises(UsageError, match="no usual endpoint"):
+        way_of(home, request("pi"), find_agent("pi"))
+    add_endpoint(home, make_endpoint("mine", api="chat", url=LOCAL))
+    way = way_of(home, request("pi", "closed"), find_agent("pi"))
+    assert way is not None
+    # Nothing of closed data may leave this machine, whatever the endpoint becomes.
+    assert (way.endpoint.name, way.permit_remote, way.local) == ("mine", False, True)
+    add_endpoint(home, make_endpoint("other", api="messages", url=LOCAL))
+    with pytest.raises(UsageError):
+        way_of(home, request("pi"), find_agent("pi"))
+
+
+def test_closed_data_goes_nowhere_until_somebody_allows_it(home: Home, keys: set[str]):
+    keys.add("openai")
+    codex = find_agent("codex")
+    with pytest.raises(MissingPrerequisite, match="nobody has allowed openai"):
+        way_of(home, request("codex", "closed"), codex)
+    with pytest.raises(MissingPrerequisite, match="nobody has allowed openai"):
+        way_of(home, request("codex", "closed", endpoint="openai"), codex)
+    add_endpoint(home, make_endpoint("mine", api="responses", url=LOCAL))
+    way = way_of(home, request("codex", "closed"), codex)
+    assert way is not None
+    assert way.endpoint.name == "mine"
+    allow_provider(home, "closed", "openai", by="Ada", why="agreed")
+    way = way_of(home, request("codex", "closed"), codex)
+    assert way is not None
+    assert (way.endpoint.name, way.permit_remote) == ("openai", True)
+    assert "Ada allowed openai" in way.why
+
+
+def test_what_does_not_fit_is_told(home: Home, tmp_path: Path):
+    store = RunStore(home.state)
+    with pytest.raises(UsageError, match="speaks"):
+        way_of(home, request("codex", endpoint="ollama"), find_agent("codex"))
+    for wrong in (
+        request("codex", endpoint="nobody"),
+        request("codex", model=None),
+        request("codex", reasoning_effort="boundless"),
+        request("script", script=tmp_path / "x.sql", endpoint="openai"),
+        request("script", script=tmp_path / "x.sql", record="r"),
+        request("replay"),
+        request("replay", record="nobody"),
+        request("nobody"),
+    ):
+        with pytest.raises((UsageError, BadInput)) as caught:
+            means_of(home, store, wrong)
+        assert caught.value.todo
