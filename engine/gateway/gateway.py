@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +229,7 @@ def open_gateway(
     job: Job | None = None,
     idle_seconds: float = 300.0,
     body_seconds: float = 60.0,
+    planted: Sequence[str] = (),
     secret: Secret | None = None,
 ) -> Iterator[Gateway]:
     """A gateway of a run, listening while the context lives.
@@ -247,6 +248,8 @@ def open_gateway(
         job: its cancel ends the wait for the start.
         idle_seconds: without a byte of an answer for so long, the agent gets an error.
         body_seconds: in which a request's body has to be there.
+        planted: secrets that were put where the agent cannot reach; a request with one in its body
+            is not passed on and ends the run.
         secret: the key, where it is not the keyring's (trials); by default the process reads
             `endpoint.key` from the keyring.
 
@@ -271,6 +274,7 @@ def open_gateway(
         "egress": str(egress.absolute()),
         "idle_seconds": idle_seconds,
         "body_seconds": body_seconds,
+        "planted": list(planted),
         "parent": os.getpid(),
         **({} if secret is None else {"secret": secret.reveal()}),
     }

@@ -13,7 +13,7 @@ import secrets
 import socket
 import socketserver
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,6 +142,7 @@ def open_ground(
     api: Api = "messages",
     budget: Budget | None = None,
     body_seconds: float = 60.0,
+    planted: Sequence[str] = (),
     on_stop: Callable[[Stopped], object] | None = None,
 ) -> Iterator[GatewayGround]:
     """A real gateway with a marker as its key, before a model server on this machine.
@@ -151,6 +152,7 @@ def open_ground(
         api: what is spoken.
         budget: of the run; the usual one when left away.
         body_seconds: in which a request's body has to be there.
+        planted: as in `open_gateway`.
         on_stop: as in `open_gateway`.
 
     Raises:
@@ -170,6 +172,7 @@ def open_ground(
             on_stop=on_stop or (lambda _: None),
             secret=Secret(marker),
             body_seconds=body_seconds,
+            planted=planted,
         ) as gateway,
     ):
         yield GatewayGround(

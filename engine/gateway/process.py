@@ -145,6 +145,7 @@ async def serve(order: dict[str, Any], secret: Secret | None, server: socket.soc
         local_only=not permit_remote,
         redactor=lambda: Redactor(secret),
         body_seconds=float(order["body_seconds"]),
+        planted=[str(word) for word in order.get("planted", ())],
     )
     runner = web.ServerRunner(_Server(proxy, endpoint.api), shutdown_timeout=_CLOSING_SECONDS)
     await runner.setup()

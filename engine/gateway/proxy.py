@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import aiohttp
 from aiohttp import web
@@ -43,6 +43,7 @@ class Proxy:
         local_only: nothing may leave this machine.
         redactor: makes what takes the key out of an answer.
         body_seconds: in which a body has to be here.
+        planted: secrets that no body may hold.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Proxy:
         local_only: bool,
         redactor: Callable[[], Redactor],
         body_seconds: float = BODY_SECONDS,
+        planted: Sequence[str] = (),
     ) -> None:
         self._endpoint = endpoint
         self._api = endpoint.api
@@ -70,6 +72,7 @@ class Proxy:
         self._local_only = local_only
         self._redactor = redactor
         self._body_seconds = body_seconds
+        self._planted = tuple(word.encode() for word in planted)
         self._timer: asyncio.TimerHandle | None = None
         self._stop_seen = asyncio.Event()
         self.stopped: Stopped | None = None
@@ -143,6 +146,9 @@ class Proxy:
         body: Body | None = None
         if request.method == "POST":
             raw = await self._body(request)
+            if any(word in raw for word in self._planted):
+                words = "A secret that was planted out of the agent's reach."
+                raise Forbidden(403, "planted", words, ends=True)
             body = check_body(
                 self._api,
                 passed.kind,
