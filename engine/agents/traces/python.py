@@ -137,7 +137,7 @@ class _Walk:
         for node in nodes:
             if isinstance(node, ast.Call):
                 self._call(node)
-            elif isinstance(node, ast.Constant | ast.JoinedStr):
+            elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
                 text = self._fixed(node)
                 if text and is_sql(text):
                     sql.setdefault(text.replace(_FAKE, "{}"))

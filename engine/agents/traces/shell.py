@@ -86,7 +86,7 @@ def _walk(node: Node, state: _State, depth: int, stdin: tuple[str, int] | None) 
             return _pipeline(node.children, state, depth, stdin)
         case _:
             printed = None
-            for child in node.children:
+            for child in node.named_children:
                 printed = _walk(child, state, depth + 1, stdin)
             return printed if node.type in ("subshell", "compound_statement") else None
     return None
@@ -256,7 +256,7 @@ def _word(node: Node, state: _State, depth: int) -> str:
         case "word":
             return re.sub(r"\\(.)", r"\1", text.replace("\\\n", ""), flags=re.DOTALL)
     printed = None
-    for child in node.children:
+    for child in node.named_children:
         printed = _walk(child, state, depth, None)
     if node.type == "command_substitution" and printed is not None:
         return printed.rstrip("\n")

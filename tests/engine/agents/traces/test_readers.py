@@ -275,7 +275,7 @@ def fed(agent: str, data: bytes, cuts: list[int]):
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_cut_gives_the_same(data: st.DataObject):
     path = data.draw(st.sampled_from(STREAMS))
     content = path.read_bytes()
@@ -286,7 +286,7 @@ def test_any_cut_gives_the_same(data: st.DataObject):
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_cut_stream_never_counts_more(data: st.DataObject):
     path = data.draw(st.sampled_from(STREAMS))
     content = path.read_bytes()
@@ -341,7 +341,7 @@ def spoiled(value: object, draw, depth: int = 0) -> object:
 
 
 @given(data=st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_values_of_the_wrong_kind_never_raise(data: st.DataObject):
     path = data.draw(st.sampled_from(STREAMS))
     agent = sniff(path.read_bytes()) or "script"
