@@ -43,8 +43,9 @@ CONTRACT = {
     "sandbox agents list": "",
     "sandbox agents install": "NAME",
     "sandbox agents remove": "NAME",
-    "run": "TASK SOURCE --agent --script --record --model --endpoint --effort --max-requests "
-    "--max-tokens-in --max-tokens-out --time-limit --condition --schema --trial --backend --results",
+    "run": "TASK SOURCE --agent --script --record --model --endpoint --effort "
+    "--max-requests --max-tokens-in --max-tokens-out --time-limit --condition --schema "
+    "--trial --backend --results",
     "queue add": "TASK --source --agent --model --condition --schema --trials --name --backend",
     "queue list": "--batch",
     "queue show": "TARGET",
