@@ -165,10 +165,27 @@ _ANSWER = re.compile(
 )
 
 
+_LONGEST_WAIT = 20.0
+"""Seconds. An agent that is told to wait longer may sleep through its whole run; without being told
+it gives up soon, and the log says when to come again."""
+
+
+def _waits_long(name: str, value: str) -> bool:
+    if not name.startswith("retry-after"):
+        return False
+    try:
+        seconds = float(value) / (1000 if name.endswith("-ms") else 1)
+    except ValueError:
+        return True  # a date
+    return not seconds <= _LONGEST_WAIT
+
+
 def passed_answer_headers(headers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The endpoint's headers that the agent gets; never a cookie or who pays."""
+    """The endpoint's headers that the agent gets; never a cookie, who pays, or a long wait."""
     return [
         (name, value)
         for name, value in headers
-        if _ANSWER.fullmatch(name.lower()) and _VALUE.fullmatch(value)
+        if _ANSWER.fullmatch(name.lower())
+        and _VALUE.fullmatch(value)
+        and not _waits_long(name.lower(), value)
     ]
