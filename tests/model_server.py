@@ -349,6 +349,6 @@ def _error(api: str, trouble: Trouble) -> web.Response:
 
 @contextlib.contextmanager
 def scripted(*steps: Step) -> Iterator[ModelServer]:
-    """A `ModelServer` with these steps."""
-    with ModelServer(steps) as server:
+    """A `ModelServer` with these steps; without any it says one word."""
+    with ModelServer(steps or (Step(say="Done."),)) as server:
         yield server

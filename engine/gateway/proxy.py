@@ -116,7 +116,8 @@ class Proxy:
                 line.host = hosts[0].decode("latin1") if hosts else ""
             line.seconds = time.monotonic() - begun
             self.refused(line, error)
-            return error_response(self._api, error.status, error.words, final=error.ends)
+            final = self.stopped is not None
+            return error_response(self._api, error.status, error.words, final=final)
         except asyncio.CancelledError:  # the gateway is closed
             line.why, line.seconds = "closed", time.monotonic() - begun
             self._write(line)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import http.client
 import json
-import socket
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
@@ -87,7 +86,6 @@ def raw_ask(folder: Path, data: bytes, seconds: float = 10.0) -> bytes:
         stream.settimeout(seconds)
         with contextlib.suppress(OSError):
             stream.sendall(data)
-            stream.shutdown(socket.SHUT_WR)
         got = b""
         with contextlib.suppress(OSError):
             while part := stream.recv(1 << 16):
