@@ -1,1 +1,29 @@
 """What the mismatches of an output are consistent with, where they sit, whose fault they may be."""
+
+from engine.diagnosis.diagnose import diagnose
+from engine.diagnosis.model import (
+    Change,
+    Clue,
+    ColumnDiagnosis,
+    Diagnosis,
+    KeyDiagnosis,
+    Proposal,
+    Rows,
+    Segment,
+    Signature,
+)
+from engine.diagnosis.recompute.cache import Cache
+
+__all__ = [
+    "Cache",
+    "Change",
+    "Clue",
+    "ColumnDiagnosis",
+    "Diagnosis",
+    "KeyDiagnosis",
+    "Proposal",
+    "Rows",
+    "Segment",
+    "Signature",
+    "diagnose",
+]

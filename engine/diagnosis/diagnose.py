@@ -12,13 +12,19 @@ from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.catalogue.task import Task
 from engine.diagnosis.model import (
+    NO_ROWS,
     ColumnDiagnosis,
     Diagnosis,
     KeyDiagnosis,
     Segment,
+    Signature,
 )
+from engine.diagnosis.proposal import propose
 from engine.diagnosis.recompute.cache import Cache
+from engine.diagnosis.recompute.patients import SOURCE, attach
 from engine.diagnosis.recompute.search import Search
+from engine.diagnosis.segments.features import make_features
+from engine.diagnosis.segments.find import find_segments
 from engine.diagnosis.signatures.candidate import (
     KEYS,
     Candidate,
@@ -26,6 +32,7 @@ from engine.diagnosis.signatures.candidate import (
     mismatching,
     ranges,
 )
+from engine.diagnosis.signatures.cohort import cohort_candidates
 from engine.diagnosis.signatures.cover import greedy, signature
 from engine.diagnosis.signatures.find import open_positions, together, value_candidates
 from engine.diagnosis.table import Table, open_diff
@@ -49,6 +56,7 @@ def diagnose(
     memory_limit: str = MEMORY_LIMIT,
     scratch: Path | None = None,
     cache: Cache | None = None,
+    agent_sql: Sequence[str] = (),
 ) -> Diagnosis:
     """Say what the mismatches of a diff are consistent with, and where they sit.
 
@@ -62,6 +70,7 @@ def diagnose(
         memory_limit: of the database over the diff, in DuckDB's words.
         scratch: where to spill; the home's when there is one.
         cache: outcomes of changes; by default kept in the home's scratch folder.
+        agent_sql: the statements of the agent's trace, for the proposals.
 
     Raises:
         BadInput: `diff` is no diff file.
@@ -74,7 +83,7 @@ def diagnose(
     try:
         with duck.interruptible(table.con, job):
             kept = cache or Cache(None if home is None else home.scratch / "diagnosis")
-            return _diagnosed(table, task, info, kept, job, seconds, spill)
+            return _diagnosed(table, task, info, kept, job, seconds, spill, agent_sql)
     except duckdb.Error as error:
         raise duck.in_words(error, "looking for what explains the mismatches") from error
     finally:
@@ -89,19 +98,28 @@ def _diagnosed(
     job: Job | None,
     seconds: float,
     scratch: Path | None,
+    agent_sql: Sequence[str],
 ) -> Diagnosis:
     notes: list[str] = []
     candidates = value_candidates(table, job)
+    segments: tuple[Segment, ...] = ()
     if info is None:
         notes.append(
             "There is no source: nothing was computed again, so windows, items, thresholds and "
-            "the like were not tested."
+            "the like were not tested, and there are no segments."
         )
     else:
-        duck_path = info.path
+        attach(table.con, info.path)
+        features = make_features(table, info.kind)
+        table.con.execute(f"DETACH {SOURCE}")
+        if features:
+            segments = find_segments(table, features, job)
+        else:
+            notes.append("There are no segments: the keys name no stay, admission or patient.")
+        candidates += cohort_candidates(table, features)
         search = Search(
             table=table,
-            source=duck_path,
+            source=info.path,
             kind=info.kind,
             digest=info.digest,
             target=find_target(task.target),
@@ -114,26 +132,26 @@ def _diagnosed(
         notes += search.notes
         cache.trim()
     mismatches = mismatching(table)
-    segments: tuple[Segment, ...] = ()
     ranked, unexplained = _ranked(table, candidates, mismatches)
     return Diagnosis(
         task=task.name,
         mismatches=sum(
-            rows.size * (len(table.columns) if p == KEYS else 1) for p, rows in mismatches.items()
+            int(rows.size) * (len(table.columns) if p == KEYS else 1)
+            for p, rows in mismatches.items()
         ),
         ranked=ranked,
         unexplained=unexplained,
         columns=_columns(table, candidates, mismatches),
         keys=_keys(table, candidates, mismatches),
         segments=segments,
-        proposals=(),
+        proposals=propose(task, ranked, agent_sql),
         notes=tuple(notes),
     )
 
 
 def _ranked(
     table: Table, candidates: Sequence[Candidate], mismatches: Mapping[int, RowList]
-) -> tuple[tuple, int]:
+) -> tuple[tuple[Signature, ...], int]:
     weights = {KEYS: len(table.columns)}
     chosen, left = greedy(together(list(candidates)), mismatches, weights)
     signatures = tuple(signature(table, c, mismatches, mismatches) for c in chosen)
@@ -156,7 +174,7 @@ def _columns(
                 position=i,
                 mismatches=int(mismatches[i].size),
                 signatures=tuple(signature(table, c, mine, (i,)) for c in chosen),
-                residual=ranges(left[i]) if i in left else ranges(mismatches[i][:0]),
+                residual=ranges(left[i]) if i in left else NO_ROWS,
             )
         )
     return tuple(found)
@@ -168,14 +186,11 @@ def _keys(
     mine = {KEYS: mismatches[KEYS]} if KEYS in mismatches else {}
     chosen, left = greedy([c for c in candidates if KEYS in c.cells], mine)
     _, missing, extra, duplicates = table.by_key
-    none = ranges(next(iter(mismatches.values()), None)[:0]) if mismatches else None
-    residual = ranges(left[KEYS]) if KEYS in left else none
-    from engine.diagnosis.model import NO_ROWS
-
+    residual = ranges(left[KEYS]) if KEYS in left else NO_ROWS
     return KeyDiagnosis(
         missing=missing,
         extra=extra,
         duplicates=duplicates,
         signatures=tuple(signature(table, c, mine, (KEYS,)) for c in chosen),
-        residual=residual or NO_ROWS,
+        residual=residual,
     )

@@ -35,6 +35,7 @@ CONTRACT = {
     "endpoint remove": "NAME",
     "endpoint key": "NAME --delete",
     "endpoint test": "NAME",
+    "diagnose": "TASK OUTPUT --source --reference --seconds --memory",
     "sandbox check": "--backend",
     "sandbox image build": "--base --agents --save",
     "sandbox image show": "",

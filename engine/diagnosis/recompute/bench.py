@@ -15,7 +15,6 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp
 
 from engine.base import duck
 from engine.base.duck import quote
@@ -24,8 +23,9 @@ from engine.concepts import Graph, Query
 from engine.concepts.query import DERIVED
 from engine.diagnosis.recompute.items import dictionary
 from engine.diagnosis.recompute.mutation import Mutation
-from engine.diagnosis.recompute.patients import SOURCE, attach, copy_part, make_owners
+from engine.diagnosis.recompute.patients import SOURCE, attach, copy_part
 from engine.diagnosis.recompute.slicing import Parsed, Slice, parse
+from engine.diagnosis.recompute.writing import written
 
 TARGET = "the reference"
 """Name of the target among the queries: some targets are called as a concept is."""
@@ -41,7 +41,7 @@ class Bench:
         kind: ``mimic-iv`` or ``eicu``.
         target: the target.
         graph: the concepts.
-        blocks: which blocks of patients; all when None.
+        patients: whose rows; all when None.
         job: cancel.
         scratch: where to spill.
     """
@@ -53,7 +53,7 @@ class Bench:
         target: Query,
         graph: Graph,
         *,
-        blocks: Sequence[int] | None,
+        patients: Sequence[str] | None,
         job: Job | None,
         scratch: Path | None,
     ) -> None:
@@ -66,9 +66,8 @@ class Bench:
         try:
             with duck.interruptible(self.con, job):
                 attach(self.con, source)
-                make_owners(self.con, kind, target.key)
                 tables = graph.base_tables(target)
-                copy_part(self.con, kind, tables, blocks)
+                copy_part(self.con, kind, tables, patients)
                 self.items = dictionary(self.con, [t for t in tables if "events" in t], SOURCE)
                 self.con.execute(f"DETACH {SOURCE}")
                 self.con.execute(f"CREATE SCHEMA IF NOT EXISTS {DERIVED}")
@@ -113,44 +112,61 @@ class Bench:
             seconds: longer than that a query may not take.
             job: cancel.
         """
-        different: set[str] = set()
+        forget = job.on_cancel(self.con.interrupt) if job is not None else None
         try:
-            for query in self.order:
-                changed = query.name in mutation.queries
-                if not changed and not different.intersection(query.concepts):
-                    continue
-                is_target = query.name == TARGET
-                if not is_target and query.name not in sliced.columns:
-                    continue
-                needed = (
-                    (*self.target.key, *columns)
-                    if is_target
-                    else tuple(sorted(sliced.columns[query.name]))
-                )
-                sql = _edited(parsed[query.name], mutation) if changed else query.sql
-                self._try(query.name, _redirected(sql, different), needed, seconds, job)
-                if self._same(query.name, needed):
-                    continue
-                different.add(query.name)
-            return self._fetch(_TRIAL, columns) if TARGET in different else None
+            with _deadline(self.con, seconds):
+                return self._run(mutation, parsed, sliced, columns)
         except duckdb.Error:
-            # A change may ask for a column that is not there, or overflow: it explains nothing.
+            # A change may ask for a column that is not there, overflow or take too long: it
+            # explains nothing.
             if job is not None:
                 job.check()
             return None
+        finally:
+            if forget is not None:
+                forget()
 
-    def _try(
-        self, name: str, sql: str, needed: Sequence[str], seconds: float, job: Job | None
-    ) -> None:
+    def _run(
+        self,
+        mutation: Mutation,
+        parsed: dict[str, Parsed],
+        sliced: Slice,
+        columns: Sequence[str],
+    ) -> pa.Table | None:
+        different: set[str] = set()
+        for query in self.order:
+            changed = query.name in mutation.queries
+            if not changed and not different.intersection(query.concepts):
+                continue
+            is_target = query.name == TARGET
+            if not is_target and query.name not in sliced.columns:
+                continue
+            needed = (
+                (*self.target.key, *columns)
+                if is_target
+                else tuple(sorted(sliced.columns[query.name]))
+            )
+            nodes = sliced.nodes.get(query.name, set())
+            if changed:
+                sql = written(parsed[query.name], nodes, mutation)
+            else:
+                if query.name not in sliced.texts:
+                    sliced.texts[query.name] = written(parsed[query.name], nodes, None)
+                sql = sliced.texts[query.name]
+            self._try(query.name, _redirected(sql, different), needed)
+            if not self._same(query.name, needed):
+                different.add(query.name)
+        return self._fetch(_TRIAL, columns) if TARGET in different else None
+
+    def _try(self, name: str, sql: str, needed: Sequence[str]) -> None:
         # What is not needed is null: readers name it, though nothing comes of it.
         wanted = ", ".join(
             quote(c) if c in needed else f"NULL::{kind} AS {quote(c)}"
             for c, kind in self._columns(name).items()
         )
-        with _deadline(self.con, seconds), duck.interruptible(self.con, job):
-            self.con.execute(
-                f"CREATE OR REPLACE TABLE {_TRIAL}.{quote(name)} AS SELECT {wanted} FROM ({sql})"  # noqa: S608 - our own SQL
-            )
+        self.con.execute(
+            f"CREATE OR REPLACE TABLE {_TRIAL}.{quote(name)} AS SELECT {wanted} FROM ({sql})"  # noqa: S608 - our own SQL
+        )
 
     def _columns(self, name: str) -> dict[str, str]:
         if name not in self._have:
@@ -186,30 +202,6 @@ class Bench:
             f"SELECT {wanted}, count(*) OVER (PARTITION BY {keys}) AS copies_ "  # noqa: S608 - our own names
             f"FROM {schema}.{quote(TARGET)} QUALIFY row_number() OVER (PARTITION BY {keys}) = 1"
         ).to_arrow_table()
-
-
-_EDITING = threading.Lock()
-
-
-def _edited(parsed: Parsed, mutation: Mutation) -> str:
-    """The query's SQL with the edits made; the tree, which others share, is left as it was."""
-    tree = parsed.tree
-    done: list[tuple[exp.Expr, exp.Expr]] = []
-    with _EDITING:
-        try:
-            for edit in mutation.edits:
-                if edit.query != parsed.name:
-                    continue
-                old, new = parsed.nodes[edit.number], edit.new.copy()
-                if old is parsed.tree:
-                    tree = new
-                else:
-                    old.replace(new)
-                    done.append((old, new))
-            return tree.sql("duckdb")
-        finally:
-            for old, new in reversed(done):
-                new.replace(old)
 
 
 def _redirected(sql: str, different: set[str]) -> str:

@@ -9,9 +9,6 @@ import duckdb
 
 from engine.base.duck import quote, quote_text
 
-PER_BLOCK = 25
-"""Patients of one block: the unit in which changes are tried and kept."""
-
 _PATIENT = {"mimic-iv": "subject_id", "eicu": "uniquepid"}
 _OWNERS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "mimic-iv": (
@@ -38,36 +35,29 @@ def owner(kind: str, keys: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def make_owners(con: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str]) -> int | None:
-    """A table ``owners (key, block)`` of the attached source; blocks of patients by hash.
+def make_owners(con: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str]) -> bool:
+    """A table ``memory.owners (key, patient)`` of the attached source; False without such a key.
 
-    Returns:
-        The number of blocks; None where the keys name no patient.
+    Patients are text, whatever their number's type is in the source.
     """
     found = owner(kind, keys)
     if found is None:
-        return None
+        return False
     name, table = found
-    patient = _PATIENT[kind]
-    row = con.execute(
-        f"SELECT count(DISTINCT {patient}) FROM {SOURCE}.{table}"  # noqa: S608 - our own names
-    ).fetchone()
-    blocks = max(1, round(int(row[0]) / PER_BLOCK)) if row else 1
     con.execute(
         f"CREATE OR REPLACE TABLE memory.owners AS SELECT DISTINCT {name} AS key, "  # noqa: S608 - our own names
-        f"{patient} AS patient, (hash({patient}::VARCHAR) % {blocks})::INTEGER AS block "
-        f"FROM {SOURCE}.{table}"
+        f"{_PATIENT[kind]}::VARCHAR AS patient FROM {SOURCE}.{table}"
     )
-    return blocks
+    return True
 
 
 def copy_part(
     con: duckdb.DuckDBPyConnection,
     kind: str,
     tables: Mapping[str, set[str]],
-    blocks: Sequence[int] | None,
+    patients: Sequence[str] | None,
 ) -> None:
-    """Copy the rows of the patients of `blocks` (all when None) of the tables that are read.
+    """Copy the rows of `patients` (all when None) of the tables that are read.
 
     Only the columns that are read come along. Tables that know no patient come whole.
     """
@@ -78,26 +68,26 @@ def copy_part(
         [SOURCE],
     ).fetchall():
         present.setdefault(str(table), set()).add(str(column))
-    listed = "" if blocks is None else ", ".join(str(int(block)) for block in blocks)
-    patients = f"(SELECT patient FROM owners WHERE block IN ({listed}))"  # noqa: S608 - numbers
-    # Whole stays of the patients, whatever key the diff has.
+    con.execute("CREATE TABLE patients AS SELECT unnest(?::VARCHAR[]) AS patient", [patients or []])
+    # Whole patients come along, whatever key the diff has.
+    theirs = "{column}::VARCHAR IN (FROM patients)"
     stays = (
-        f"(SELECT patientunitstayid FROM {SOURCE}.eicu_crd.patient "  # noqa: S608 - our own names
-        f"WHERE uniquepid IN {patients})"
+        f"{{column}} IN (SELECT patientunitstayid FROM {SOURCE}.eicu_crd.patient "  # noqa: S608 - our own names
+        "WHERE uniquepid::VARCHAR IN (FROM patients))"
     )
     for table, columns in tables.items():
         schema, name = table.split(".")
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
         wanted = ", ".join(quote(c) for c in sorted(columns & present[table]))
         where = ""
-        if blocks is not None:
+        if patients is not None:
             for column, chosen in (
-                ("subject_id", patients),
+                ("subject_id", theirs),
+                ("uniquepid", theirs),
                 ("patientunitstayid", stays),
-                ("uniquepid", patients),
             ):
                 if column in present[table]:
-                    where = f" WHERE {column} IN {chosen}"
+                    where = f" WHERE {chosen.format(column=column)}"
                     break
         con.execute(
             f"CREATE TABLE {quote(schema)}.{quote(name)} AS SELECT {wanted} "  # noqa: S608 - quoted

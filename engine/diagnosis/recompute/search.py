@@ -31,12 +31,14 @@ from engine.diagnosis.signatures.candidate import KEYS, Candidate, RowList
 from engine.diagnosis.table import Column, Table
 from engine.references import find_target
 
-ENOUGH = 8
-"""Mismatches of a column that a sample must hold, if there are as many."""
-MOST_BLOCKS = 4
-"""Of patients, for the first round."""
-MOST_PATIENT_BLOCKS = 40
-"""Of patients, for the second round: a thousand patients."""
+ENOUGH = 12
+"""Mismatches of a column that the first round's sample must hold, if there are as many."""
+FEW = (4, 10)
+"""Patients with mismatches in it, at least and at most."""
+OTHERS = 6
+"""Patients without any in it: what must stay as it is."""
+MOST_PATIENTS = 1000
+"""In the second round."""
 FINALISTS = 6
 """Changes of a column that come into the second round."""
 _DONE = 0.95
@@ -64,9 +66,8 @@ class Search:
     notes: list[str] = field(default_factory=list)
     tried: int = 0
     skipped: int = 0
-    _benches: dict[tuple[int, ...] | None, Bench] = field(default_factory=dict)
-    _samples: dict[tuple[int, ...] | None, Sample] = field(default_factory=dict)
-    _blocks: int = 1
+    _benches: dict[tuple[str, ...] | None, Bench] = field(default_factory=dict)
+    _samples: dict[tuple[str, ...] | None, Sample] = field(default_factory=dict)
     _until: float = 0.0
 
     def run(self, positions: Sequence[int]) -> list[Candidate]:
@@ -77,9 +78,8 @@ class Search:
             return []
         try:
             attach(self.table.con, self.source)
-            blocks = make_owners(self.table.con, self.kind, self.table.keys)
+            make_owners(self.table.con, self.kind, self.table.keys)
             self.table.con.execute(f"DETACH {SOURCE}")
-            self._blocks = blocks or 1
             self._until = time.monotonic() + self.seconds
             return self._all(positions, self.table.keys.index(place[0]))
         except duckdb.Error as error:
@@ -132,12 +132,12 @@ class Search:
         self, position: int, sliced: Slice, parsed: dict[str, Parsed], who: int
     ) -> list[Mutation]:
         """The changes that fit best on a block of patients with mismatches."""
-        blocks = self._choose(position, who)
-        if not blocks:
+        patients = self._choose(position, who)
+        if not patients:
             return []
-        bench = self._bench(blocks)
+        bench = self._bench(patients)
         columns = [] if position == KEYS else [self._column(position)]
-        sample = self._sample(bench, blocks, who)
+        sample = self._sample(bench, patients, who)
         if not sample.tested(position):
             return []
         mutations = all_mutations(parsed, sliced, bench.items, TARGET)
@@ -150,7 +150,7 @@ class Search:
                 self.job.check()
                 self.job.progress("changes", number, len(mutations), mutation.id)
             self.tried += 1
-            outcome = self._try(bench, sample, mutation, parsed, sliced, columns, blocks)
+            outcome = self._try(bench, sample, mutation, parsed, sliced, columns, patients)
             if outcome is None:
                 continue
             hits = outcome.cells.get(position)
@@ -165,17 +165,15 @@ class Search:
         self, mutation: Mutation, parsed: dict[str, Parsed], who: int
     ) -> Candidate | None:
         """A change on all patients (of a large source: on a thousand), in all columns."""
-        blocks: tuple[int, ...] | None = None
-        if self._blocks > MOST_PATIENT_BLOCKS:
-            blocks = tuple(self._ranked_blocks(None, who)[:MOST_PATIENT_BLOCKS])
-        bench = self._bench(blocks)
-        sample = self._sample(bench, blocks, who)
+        patients = self._many(who)
+        bench = self._bench(patients)
+        sample = self._sample(bench, patients, who)
         columns = [c for c in self.table.columns if not c.lacking]
         target = replace(self.target, name=TARGET)
         sliced = slice_for(
             concept_graph(), target, parsed, [c.name for c in columns], rows=True
         )
-        outcome = self._try(bench, sample, mutation, parsed, sliced, columns, blocks)
+        outcome = self._try(bench, sample, mutation, parsed, sliced, columns, patients)
         if outcome is None or outcome.explained <= outcome.broken:
             return None
         positions = [c.position for c in columns] + [KEYS]
@@ -223,52 +221,70 @@ class Search:
         parsed: dict[str, Parsed],
         sliced: Slice,
         columns: Sequence[Column],
-        blocks: tuple[int, ...] | None,
+        patients: tuple[str, ...] | None,
     ) -> Outcome | None:
         names = [c.name for c in columns]
-        key = key_of(self.digest, self.target.name, mutation.key, blocks, names)
+        key = key_of(self.digest, self.target.name, mutation.key, patients, names)
         known, changed = self.cache.get(key)
         if not known:
-            seconds = _FINAL_SECONDS if blocks is None else _QUERY_SECONDS
+            seconds = _FINAL_SECONDS if patients is None else _QUERY_SECONDS
             changed = bench.run(mutation, parsed, sliced, names, seconds=seconds, job=self.job)
             self.cache.put(key, changed)
         if changed is None:
             return None
         return compare(bench.con, self.table, sample, changed, columns)
 
-    def _bench(self, blocks: tuple[int, ...] | None) -> Bench:
-        if blocks not in self._benches:
+    def _bench(self, patients: tuple[str, ...] | None) -> Bench:
+        if patients not in self._benches:
             bench = Bench(
                 self.source,
                 self.kind,
                 self.target,
                 concept_graph(),
-                blocks=blocks,
+                patients=patients,
                 job=self.job,
                 scratch=self.scratch,
             )
-            self._benches[blocks] = bench
-        return self._benches[blocks]
+            self._benches[patients] = bench
+        return self._benches[patients]
 
-    def _sample(self, bench: Bench, blocks: tuple[int, ...] | None, who: int) -> Sample:
-        if blocks not in self._samples:
+    def _sample(self, bench: Bench, patients: tuple[str, ...] | None, who: int) -> Sample:
+        if patients not in self._samples:
             columns = [c for c in self.table.columns if not c.lacking]
             baseline = bench.baseline([c.name for c in columns])
-            self._samples[blocks] = take_sample(
-                bench.con, self.table, baseline, columns, who, blocks
+            self._samples[patients] = take_sample(
+                bench.con, self.table, baseline, columns, who, patients
             )
-        return self._samples[blocks]
+        return self._samples[patients]
 
-    def _choose(self, position: int, who: int) -> tuple[int, ...]:
-        """The fewest blocks that hold enough mismatches of the column, the lower first."""
+    def _choose(self, position: int, who: int) -> tuple[str, ...]:
+        """A few patients with mismatches of the column, and a few without."""
         counts = self._ranked(position, who)
-        enough = [block for block, count in sorted(counts.items()) if count >= ENOUGH]
-        if enough:
-            return (enough[0],)
-        ranked = sorted(counts, key=lambda block: (-counts[block], block))
-        return tuple(sorted(ranked[:MOST_BLOCKS]))
+        least, most = FEW
+        chosen: list[str] = []
+        cells = 0
+        for patient, count in counts.items():
+            if count and (len(chosen) < least or (cells < ENOUGH and len(chosen) < most)):
+                chosen.append(patient)
+                cells += count
+        if not chosen:
+            return ()
+        others = [patient for patient, count in counts.items() if not count][:OTHERS]
+        return tuple(sorted([*chosen, *others]))
 
-    def _ranked(self, position: int | None, who: int) -> dict[int, int]:
+    def _many(self, who: int) -> tuple[str, ...] | None:
+        """The patients of the second round: all, or a thousand, half of them with mismatches."""
+        counts = self._ranked(None, who)
+        if len(counts) <= MOST_PATIENTS:
+            return None
+        with_some = [patient for patient, count in counts.items() if count]
+        without = [patient for patient, count in counts.items() if not count]
+        half = max(MOST_PATIENTS // 2, MOST_PATIENTS - len(without))
+        chosen = with_some[:half]
+        return tuple(sorted([*chosen, *without[: MOST_PATIENTS - len(chosen)]]))
+
+    def _ranked(self, position: int | None, who: int) -> dict[str, int]:
+        """Mismatches of a column by patient, in an order that is none, but always the same."""
         if position is None:
             wrong = "mismatches <> 0"
         elif position == KEYS:
@@ -276,14 +292,11 @@ class Search:
         else:
             wrong = f"s{position} IN (2, 3, 4) AND key_status = 0"
         rows = self.table.con.execute(
-            f"SELECT block, count(*) FROM diff d JOIN memory.owners o ON d.k{who} = o.key "  # noqa: S608 - our own SQL
-            f"WHERE {wrong} GROUP BY block"
+            f"SELECT patient, count(*) FILTER (WHERE {wrong}) FROM diff d "  # noqa: S608 - our own SQL
+            f"JOIN memory.owners o ON d.k{who} = o.key GROUP BY patient "
+            "ORDER BY hash(patient), patient"
         ).fetchall()
-        return {int(block): int(count) for block, count in rows}
-
-    def _ranked_blocks(self, position: int | None, who: int) -> list[int]:
-        counts = self._ranked(position, who)
-        return sorted(counts, key=lambda block: (-counts[block], block))
+        return {str(patient): int(count) for patient, count in rows}
 
 
 @functools.lru_cache(maxsize=32)

@@ -38,6 +38,8 @@ class Slice:
 
     nodes: dict[str, set[int]] = field(default_factory=dict)
     columns: dict[str, set[str]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    """Queries cut down to the slice and written, once."""
 
 
 def parse(query: Query) -> Parsed:
@@ -154,7 +156,9 @@ def _slice_select(
     for column in used:
         _need(scope, column.table, {column.name}, wanted, lent)
     if stars:
-        _need(scope, "", set(names), wanted, lent)
+        # Those that the star leaves out must be there to be left out.
+        left_out = {i.name for star in stars for i in star.find_all(exp.Identifier)}
+        _need(scope, "", set(names) | left_out, wanted, lent)
 
 
 def _is_from(node: exp.Expr) -> bool:

@@ -60,9 +60,9 @@ def take_sample(
     baseline: pa.Table,
     columns: Sequence[Column],
     owner: int,
-    blocks: Sequence[int] | None,
+    patients: Sequence[str] | None,
 ) -> Sample:
-    """Load the diff's rows of `blocks` into the bench as ``agent_rows``.
+    """Load the diff's rows of `patients` into the bench as ``agent_rows``.
 
     Args:
         con: the bench's database.
@@ -70,16 +70,17 @@ def take_sample(
         baseline: the target as the source gives it for these patients.
         columns: the scored columns that matter.
         owner: number of the key column that names the patient.
-        blocks: all when None.
+        patients: all when None.
     """
-    where = "" if blocks is None else f"WHERE block IN ({', '.join(map(str, blocks))})"
+    where = "" if patients is None else "WHERE o.patient IN (SELECT unnest($1::VARCHAR[]))"
     wanted = ", ".join(
         ["row", "key_status", *(f"k{n}" for n in range(len(table.keys)))]
         + [f"d.{side}{c.position}" for c in columns for side in "ras"]
     )
     rows = table.con.sql(
         f"SELECT {wanted} FROM diff d JOIN memory.owners o ON d.k{owner} = o.key {where} "  # noqa: S608 - our own SQL
-        "ORDER BY row"
+        "ORDER BY row",
+        params=None if patients is None else [list(patients)],
     ).to_arrow_table()
     con.register("agent_rows_", rows)
     con.execute("CREATE OR REPLACE TABLE agent_rows AS FROM agent_rows_")

@@ -83,26 +83,30 @@ def ask(
         if position == KEYS
         else (f"s{position} IN (2, 3, 4, 6) AND key_status = 0", f"s{position} IN (0, 1, 5)")
     )
-    asked = ", ".join(
-        f"count(*) FILTER (WHERE ({wrong}) AND ({h.explains})), "
-        f"count(*) FILTER (WHERE ({right}) AND ({h.contradicts})), "
-        f"min(row) FILTER (WHERE ({right}) AND ({h.contradicts}))"
-        for h in hypotheses
-    )
     source = relation if relation == "diff" else f"({relation})"
+    asked = ", ".join(f"count(*) FILTER (WHERE {h.explains})" for h in hypotheses)
     row = table.con.execute(
-        f"SELECT count(*) FILTER (WHERE {wrong}), {asked} FROM {source} t"  # noqa: S608 - our own SQL
+        f"SELECT count(*), {asked} FROM {source} t WHERE {wrong}"  # noqa: S608 - our own SQL
     ).fetchone()
     if row is None:
         return []
     total = int(row[0])
-    outcomes = [
-        (h, int(row[1 + 3 * n]), int(row[2 + 3 * n]), row[3 + 3 * n])
-        for n, h in enumerate(hypotheses)
-    ]
-    kept = sorted((o for o in outcomes if o[1]), key=lambda o: (-o[1], o[2]))[:_AT_ONCE]
-    if not kept:
+    fitting = [(h, int(count)) for h, count in zip(hypotheses, row[1:], strict=True) if count]
+    fitting = sorted(fitting, key=lambda pair: -pair[1])[:_AT_ONCE]
+    if not fitting:
         return []
+    against = ", ".join(
+        f"count(*) FILTER (WHERE {h.contradicts}), min(row) FILTER (WHERE {h.contradicts})"
+        for h, _ in fitting
+    )
+    row = table.con.execute(
+        f"SELECT {against} FROM {source} t WHERE {right}"  # noqa: S608 - our own SQL
+    ).fetchone()
+    if row is None:
+        return []
+    kept = [
+        (h, count, int(row[2 * n]), row[2 * n + 1]) for n, (h, count) in enumerate(fitting)
+    ]
     columns = ", ".join(f"coalesce({h.explains}, false) AS h{n}" for n, (h, *_) in enumerate(kept))
     fetched = table.con.execute(
         f"SELECT row, {columns} FROM {source} t WHERE {wrong} ORDER BY row"  # noqa: S608 - our own SQL

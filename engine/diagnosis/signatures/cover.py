@@ -61,7 +61,7 @@ def greedy(
         best_score, best = max(scored, key=lambda pair: (pair[0], *_preference(pair[1])))
         gained = _gain(best, left, weights)
         least = max(1, math.ceil(_LEAST_SHARE * total)) if chosen else 1
-        if best_score <= 0 or gained < least or (best.free and gained < _FREE_LEAST):
+        if best_score <= 0 or gained < least or (best.free and _gain(best, left, {}) < _FREE_LEAST):
             pool.remove(best)
             if best_score <= 0:
                 break

@@ -35,13 +35,14 @@ UNITS: dict[str, float] = {
 """What is taken for what, and by what a number is off then; the inverse is tried too."""
 
 _DIGITS = range(-1, 5)
+_SOME = 3
 
 
 def number_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
     """Everything that can be said of two numbers."""
     if not column.is_number or column.wrong == 0:
         return
-    yield from _rounding(column)
+    yield from _rounding(table, column)
     yield from _fahrenheit(column)
     yield from _factors(table, column)
     yield from _offsets(table, column)
@@ -75,9 +76,18 @@ def _predicting(
     )
 
 
-def _rounding(column: Column) -> Iterator[Hypothesis]:
-    r = column.r
-    for digits in _DIGITS:
+def _rounding(table: Table, column: Column) -> Iterator[Hypothesis]:
+    """The agent's numbers are coarser than the reference's, or finer."""
+    r, a, i = column.r, column.a, column.position
+    decimals = "list_min([d FOR d IN [-1, 0, 1, 2, 3, 4] IF abs({x} - round({x}, d)) < 1e-9])"
+    row = table.con.execute(
+        f"SELECT mode(coalesce({decimals.format(x=a)}, 9)), mode(coalesce({decimals.format(x=r)}, "  # noqa: S608 - our own SQL
+        f"9)), max(coalesce({decimals.format(x=a)}, 9)), max(coalesce({decimals.format(x=r)}, 9)) "
+        f"FROM diff WHERE s{i} = 2"
+    ).fetchone()
+    if row is None or row[0] is None:
+        return
+    for digits in sorted({int(row[0]), int(row[2])} & set(_DIGITS)):
         scale = f"pow(10, {digits})::DOUBLE"
         ways = {
             "floor": (f"floor({r} * {scale} + 1e-9) / {scale}", "cut down"),
@@ -97,22 +107,17 @@ def _rounding(column: Column) -> Iterator[Hypothesis]:
                 way=way,
                 digits=digits,
             )
-    # The agent kept digits that the reference has rounded away.
-    for digits in _DIGITS:
-        i = column.position
-        near = f"abs({column.a} - {column.r}) <= 0.5 * pow(10, {-digits}) * 1.001"
-        coarse = f"abs({column.r} - round({column.r}, {digits})) < 1e-9"
-        fine = f"abs({column.a} - round({column.a}, {digits})) > 1e-9"
+    for digits in sorted({int(row[1]), int(row[3])} & set(_DIGITS)):
+        near = f"abs({a} - {r}) <= 0.5 * pow(10, {-digits}) * 1.001"
+        finer = f"abs({a} - round({a}, {digits})) > 1e-9"
         yield Hypothesis(
             id="rounding",
             words=f"Consistent with values left unrounded that the reference rounds to {digits} "
             "decimals.",
             predicts=f"a number that rounds to the reference at {digits} decimals",
             column=column.name,
-            explains=f"s{i} = 2 AND {near} AND {coarse} AND {fine}",
-            contradicts=f"s{i} IN (0, 1) AND NOT ({coarse})",
+            explains=f"s{i} = 2 AND {near} AND {finer}",
             parameters={"way": "unrounded", "digits": digits},
-            strict=True,
         )
 
 
@@ -127,10 +132,27 @@ def _fahrenheit(column: Column) -> Iterator[Hypothesis]:
 
 
 def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
-    known: list[float] = []
-    for name, factor in UNITS.items():
-        for unit, by in ((name, factor), (f"{name}, the other way", 1 / factor)):
-            known.append(by)
+    """The commonest ratios of agent by reference: a known unit each, or just a factor."""
+    ratio = f"{column.a} / {column.r}"
+    rows = table.con.execute(
+        f"SELECT median(q), count(*) FROM (SELECT {ratio} AS q FROM diff "  # noqa: S608 - our own SQL
+        f"WHERE s{column.position} = 2 AND {column.r} <> 0 AND isfinite({ratio}) "
+        f"AND {column.a} <> 0) GROUP BY round(log(abs(q)), 3), q > 0 "
+        "ORDER BY count(*) DESC, 1 LIMIT 5"
+    ).fetchall()
+    tried: list[float] = []
+    for middle, count in rows:
+        found = float(middle)
+        known = [
+            (unit, by)
+            for name, factor in UNITS.items()
+            for unit, by in ((name, factor), (f"{name}, the other way", 1 / factor))
+            if math.isclose(found, by, rel_tol=5e-3)
+        ]
+        for unit, by in known:
+            if by in tried:
+                continue
+            tried.append(by)
             yield _predicting(
                 column,
                 "unit-factor",
@@ -140,25 +162,16 @@ def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
                 factor=by,
                 unit=unit,
             )
-    ratio = f"{column.a} / {column.r}"
-    rows = table.con.execute(
-        f"SELECT median(q), count(*) FROM (SELECT {ratio} AS q FROM diff "  # noqa: S608 - our own SQL
-        f"WHERE s{column.position} = 2 AND {column.r} <> 0 AND isfinite({ratio})) "
-        "GROUP BY round(q, 4) ORDER BY count(*) DESC, 1 LIMIT 3"
-    ).fetchall()
-    for factor, count in rows:
-        by = float(factor)
-        if count < 3 or by in (0.0, 1.0) or any(math.isclose(by, k, rel_tol=1e-6) for k in known):
-            continue
-        yield _predicting(
-            column,
-            "constant-factor",
-            f"{column.r} * {by!r}::DOUBLE",
-            f"Consistent with a constant factor of {by:.6g}.",
-            f"the reference times {by:.6g}",
-            free=True,
-            factor=by,
-        )
+        if not known and count >= _SOME and found != 1.0:
+            yield _predicting(
+                column,
+                "constant-factor",
+                f"{column.r} * {found!r}::DOUBLE",
+                f"Consistent with a constant factor of {found:.6g}.",
+                f"the reference times {found:.6g}",
+                free=True,
+                factor=found,
+            )
     i = column.position
     near = f"abs({ratio} - round({ratio})) < 1e-6 AND round({ratio}) >= 2 AND {column.r} <> 0"
     rows = table.con.execute(
@@ -183,7 +196,7 @@ def _offsets(table: Table, column: Column) -> Iterator[Hypothesis]:
         "GROUP BY step HAVING isfinite(step) AND step <> 0 ORDER BY count(*) DESC, 1 LIMIT 3"
     ).fetchall()
     for offset, count in rows:
-        if count < 3:
+        if count < _SOME:
             continue
         by = float(offset)
         yield _predicting(

@@ -1,0 +1,234 @@
+"""Whose fault a signature may be: what the skill, the instruction, the agent and the reference say.
+
+The texts are searched for lines about the column and for the figures of the change that was
+tried. Nothing here judges: each proposal lists what was found, and the reviewer decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from engine.catalogue.task import Task
+from engine.concepts import concept_graph
+from engine.diagnosis.model import Clue, Fault, Proposal, Signature
+from engine.references import find_target
+
+MOST = 3
+"""Signatures that get a proposal."""
+_LINES = 2
+"""Lines quoted per text."""
+_LONG = 240
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
+_WORD = re.compile(r"[a-z]{3,}")
+_COMMON = {"score", "min", "max", "mean", "first", "day", "the", "and", "for", "with", "time"}
+_TOPICS = {
+    "null-versus-zero": ("missing", "null", "without", "absent", "zero", "scores 0"),
+    "null-versus-normal": ("missing", "null", "normal", "absent"),
+    "missing-as-value": ("missing", "null", "absent", "without"),
+    "missing-left-null": ("missing", "null", "absent", "without"),
+    "window": ("hours", "hour", "window", "before", "after", "included", "until"),
+    "min-max": ("lowest", "highest", "minimum", "maximum", "largest", "smallest", "worst"),
+    "mean-worst": ("mean", "average", "lowest", "highest", "worst"),
+    "first-last": ("first", "last", "earliest", "latest"),
+    "tie-break": ("tie", "several", "same time", "equal", "earliest"),
+    "rounding": ("round", "decimal", "decimals"),
+    "unit-factor": ("unit", "convert", "kg", "mg", "µmol", "fahrenheit", "celsius"),
+    "unit-conversion": ("unit", "convert", "percent", "fraction", "fahrenheit", "celsius"),
+    "inner-join": ("all", "every", "missing", "without"),
+    "filtered-cohort": ("all", "every", "only", "adult", "rows"),
+    "one-to-many-join": ("one row per", "row per"),
+    "grain": ("one row per", "row per"),
+    "threshold-edge": ("strict", "inclusive", "included", "or more", "at least", "bound", "<", ">"),
+}
+_STRICT = re.compile(r"strict|above|below|more than|less than|(?<![<>=≤≥])[<>](?![=])")
+_INCLUSIVE = re.compile(r"inclusive|included|at least|at most|or more|or less|≥|≤|>=|<=")
+
+
+@dataclass(frozen=True)
+class _Text:
+    about: Literal["instruction", "skill"]
+    name: str
+    lines: tuple[str, ...]
+
+
+def propose(
+    task: Task, signatures: Sequence[Signature], agent_sql: Sequence[str] = ()
+) -> tuple[Proposal, ...]:
+    """A proposal for each leading signature.
+
+    Args:
+        task: the task, with its texts and skills.
+        signatures: over the whole table, best first.
+        agent_sql: statements of the agent's trace, where there is one.
+    """
+    texts = _texts(task)
+    return tuple(_one(task, s, texts, agent_sql) for s in signatures[:MOST])
+
+
+def _texts(task: Task) -> list[_Text]:
+    paths: list[tuple[Literal["instruction", "skill"], Path]] = [
+        ("instruction", task.folder / "instruction.md")
+    ]
+    if task.operational_spec is not None:
+        paths.append(("instruction", task.operational_spec))
+    for folder in task.skill_folders:
+        paths += [("skill", path) for path in sorted(folder.rglob("*.md"))]
+    found = []
+    for about, path in paths:
+        if path.is_file():
+            name = f"{path.parent.name}/{path.name}" if about == "skill" else path.name
+            lines = tuple(path.read_text(encoding="utf-8", errors="replace").splitlines())
+            found.append(_Text(about, name, lines))
+    return found
+
+
+def _one(
+    task: Task, signature: Signature, texts: Sequence[_Text], agent_sql: Sequence[str]
+) -> Proposal:
+    clues: list[Clue] = []
+    said: dict[str, list[str]] = {"instruction": [], "skill": []}
+    for text in texts:
+        for number, line in _about(signature, text.lines):
+            clues.append(Clue(text.about, _cut(line), f"{text.name}:{number}"))
+            said[text.about].append(line)
+    agent = _agent(signature, agent_sql)
+    clues += [Clue("agent", _cut(line), "trace") for line in agent]
+    if signature.change is not None:
+        clues.append(
+            Clue("reference", _cut(signature.change.before), signature.change.query)
+        )
+    undefined = _undefined(task, signature)
+    clues += undefined
+    fault, words = _decide(signature, said, bool(undefined), bool(agent))
+    return Proposal(
+        fault=fault,
+        words=words,
+        columns=signature.columns,
+        signature=signature.id,
+        clues=tuple(clues),
+        rows=signature.rows,
+    )
+
+
+def _decide(
+    signature: Signature, said: dict[str, list[str]], undefined: bool, agent: bool
+) -> tuple[Fault, str]:
+    if signature.id == "tie-break":
+        return "reference", (
+            "Rows differ only in how ties are decided"
+            + (", and the reference's own choice is one of several" if undefined else "")
+            + ": perhaps undefined in the reference."
+        )
+    for about in ("skill", "instruction"):
+        stand = _stands_for(signature, said[about])
+        if stand == "agent":
+            fault: Fault = "skill" if about == "skill" else "instruction"
+            return fault, (
+                f"The {about} says what the agent did, and the reference does otherwise."
+            )
+    for about in ("instruction", "skill"):
+        if _stands_for(signature, said[about]) == "reference":
+            return "agent", (
+                f"The {about} says what the reference does, and the agent departs from it"
+                f"{' (see its SQL)' if agent else ''}."
+            )
+    if not said["instruction"] and not said["skill"]:
+        return "instruction", (
+            "Neither the instruction nor the skill was found to speak of it: perhaps it is not "
+            "said at all."
+        )
+    return "undecided", "The texts speak of it, but which side they take is for a person to read."
+
+
+def _stands_for(signature: Signature, lines: Iterable[str]) -> Literal["agent", "reference", ""]:
+    """Whose way the lines describe, by the figures of the change or the sense of a bound."""
+    change = signature.change
+    joined = " ".join(lines).lower()
+    if not joined:
+        return ""
+    if change is not None and signature.id == "threshold-edge":
+        strict = "=" not in re.sub(r"<>|!=", "", change.before)
+        has_strict, has_inclusive = bool(_STRICT.search(joined)), bool(_INCLUSIVE.search(joined))
+        if has_strict != has_inclusive:
+            return "reference" if has_strict == strict else "agent"
+        return ""
+    if change is not None:
+        before, after = set(_NUMBER.findall(change.before)), set(_NUMBER.findall(change.after))
+        there = set(_NUMBER.findall(joined))
+        only_before, only_after = (before - after) & there, (after - before) & there
+        if only_before and not only_after:
+            return "reference"
+        if only_after and not only_before:
+            return "agent"
+    if signature.id == "null-versus-zero" and re.search(r"missing.{0,60}\b0\b|scores? 0", joined):
+        return "reference" if signature.parameters.get("reference") == "zero" else "agent"
+    if signature.id in ("grain", "one-to-many-join") and re.search(r"(one|a) row per", joined):
+        return "reference"
+    if signature.id in ("inner-join", "filtered-cohort") and re.search(
+        r"\b(all|every|each)\b|one row per", joined
+    ):
+        return "reference"
+    return ""
+
+
+def _about(signature: Signature, lines: Sequence[str]) -> list[tuple[int, str]]:
+    """The lines that speak most of the columns, the topic and the figures of a signature."""
+    names = {w for column in signature.columns[:3] for w in _WORD.findall(column)} - _COMMON
+    topics = _TOPICS.get(signature.id, ())
+    numbers: set[str] = set()
+    if signature.change is not None:
+        pieces = f"{signature.change.before} {signature.change.after}"
+        numbers = set(_NUMBER.findall(pieces)) - {"0", "1"}
+        names |= set(_WORD.findall(pieces.lower())) - _COMMON - {"null", "interval", "then", "when"}
+    scored = []
+    for number, line in enumerate(lines, start=1):
+        low = line.lower()
+        if not low.strip():
+            continue
+        words = set(_WORD.findall(low))
+        hit_names = len(names & words)
+        hit_numbers = len(numbers & set(_NUMBER.findall(low)))
+        hit_topics = sum(topic in low for topic in topics)
+        score = 2 * hit_numbers + hit_names + hit_topics
+        if score >= 2 and (hit_numbers or hit_topics):  # noqa: PLR2004 - one word is chance
+            scored.append((-score, number, line))
+    return [(number, line) for _, number, line in sorted(scored)[:_LINES]]
+
+
+def _agent(signature: Signature, statements: Sequence[str]) -> list[str]:
+    """The lines of the agent's SQL that write the column, or hold the figures of the change."""
+    wanted = [re.compile(rf"\b{re.escape(c)}\b", re.IGNORECASE) for c in signature.columns[:3]]
+    numbers: set[str] = set()
+    if signature.change is not None:
+        numbers = set(_NUMBER.findall(signature.change.after)) - {"0", "1"}
+    scored = []
+    for statement in statements:
+        for number, line in enumerate(statement.splitlines()):
+            hits = sum(bool(w.search(line)) for w in wanted)
+            hits += 2 * len(numbers & set(_NUMBER.findall(line)))
+            if hits:
+                scored.append((-hits, number, line.strip()))
+    return [line for _, _, line in sorted(scored)[:_LINES]]
+
+
+def _undefined(task: Task, signature: Signature) -> list[Clue]:
+    """Where the reference's own header says that a choice is not determined."""
+    if signature.id not in ("tie-break", "first-last") or signature.change is None:
+        return []
+    graph = concept_graph()
+    found = []
+    for name in signature.change.query.split(", "):
+        query = graph.concepts.get(name) or find_target(task.target)
+        if not query.deviations.startswith("none"):
+            found.append(Clue("audit", _cut(query.deviations), f"{query.name}.sql"))
+    return found
+
+
+def _cut(line: str) -> str:
+    text = " ".join(line.split())
+    return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"
