@@ -60,6 +60,11 @@ class Home:
         return self.root / "runs"
 
     @property
+    def canaries(self) -> Path:
+        """One folder per leak canary: what an agent was asked to find, and what it did."""
+        return self.root / "canaries"
+
+    @property
     def sandbox(self) -> Path:
         """The root file system that sandboxed programs see."""
         return self.root / "sandbox"

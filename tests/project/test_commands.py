@@ -69,6 +69,7 @@ CONTRACT = {
     "audit list": "--source",
     "audit verify": "",
     "audit export": "FILE",
+    "canary": "--agent --script --model --endpoint --source --backend",
     "doctor": "",
 }
 GLOBAL = ("--home", "--json", "--events", "--version", "--help")
