@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.agents import find_agent
@@ -62,11 +62,12 @@ def preflight(
     Args:
         home: where everything is.
         requests: what is to be run.
-        probes: checks of single requests, by name.
+        probes: checks of single requests, by name; what one has told, later ones do not repeat.
         sandbox: the probed sandbox of a name (the best when None); raises where none works.
         strict: a campaign's: references must be there and hold, and not be built on the way.
     """
-    checks = [_each(name, requests, probe) for name, probe in probes.items()]
+    told: set[_Trouble] = set()
+    checks = [_each(name, requests, probe, told) for name, probe in probes.items()]
     known = _known(requests)
     tasks = list({task.folder: task for _, task in known}.values())
     checks.append(_texts(tasks))
@@ -96,15 +97,22 @@ def _known(requests: Sequence[RunRequest]) -> list[tuple[RunRequest, Task]]:
     return pairs
 
 
-def _each(name: str, requests: Sequence[RunRequest], probe: Probe) -> Check:
+def _each(name: str, requests: Sequence[RunRequest], probe: Probe, told: set[_Trouble]) -> Check:
     troubles: dict[_Trouble, None] = {}
-    for request in requests:
+    for request in once(requests):
         try:
             probe(request)
         except M4Error as error:
             troubles[_Trouble(error.text, error.todo)] = None
+    new = [trouble for trouble in troubles if trouble not in told]
+    told.update(new)
     count = f"{len(requests)} run{'s' if len(requests) != 1 else ''}"
-    return _check(name, list(troubles), f"Holds for {count}.")
+    return _check(name, new, f"Nothing {'else ' if troubles else ''}is wrong with {count}.")
+
+
+def once(requests: Sequence[RunRequest]) -> tuple[RunRequest, ...]:
+    """Requests without those that differ from another in the number of their trial alone."""
+    return tuple({replace(one, trial=min(one.trial, 1)): one for one in requests}.values())
 
 
 def _texts(tasks: Sequence[Task]) -> Check:

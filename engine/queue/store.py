@@ -139,6 +139,7 @@ class QueueStore:
         requests: Sequence[RunRequest],
         needs: Callable[[RunRequest], Needs],
         *,
+        lane: Callable[[RunRequest], str] = lane_of,
         name: str | None = None,
         kind: Kind = "runs",
         plan: str | None = None,
@@ -148,6 +149,7 @@ class QueueStore:
         Args:
             requests: what is to be run, in the order wanted.
             needs: what a request takes of the machine.
+            lane: what a rate limit holds back together with it; empty for nothing.
             name: unique; made from the time when None.
             kind: what it is.
             plan: a campaign's file, to be kept with it.
@@ -157,14 +159,12 @@ class QueueStore:
         """
         if not requests:
             raise UsageError("There is nothing to be run.", todo="Choose at least one task.")
-        lines = [
-            (request, needs(request), lane_of(request), stored(request)) for request in requests
-        ]
+        lines = [(one, needs(one), lane(one), stored(one)) for one in requests]
         at = now()
         with self.file.change("adding to the queue") as con:
             name = _free_name(con, name)
             con.execute("INSERT INTO queue_batches VALUES (?, ?, ?, ?)", [name, kind, at, plan])
-            for request, need, lane, text in lines:
+            for request, need, held_by, text in lines:
                 task = request.task if isinstance(request.task, str) else request.task.name
                 number = con.execute(
                     """
@@ -181,7 +181,7 @@ class QueueStore:
                         request.condition,
                         request.schema,
                         request.trial,
-                        lane,
+                        held_by,
                         need.memory_bytes,
                         need.cpus,
                         at,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import psutil
 
+from engine.agents import find_agent
 from engine.base.errors import UsageError
 from engine.base.jobs import Job
 from engine.base.paths import Home
@@ -24,12 +25,14 @@ from engine.queue import (
     Room,
     Worker,
 )
-from engine.queue.checks import Check, Probe, preflight
+from engine.queue.checks import Check, Probe, once, preflight
 from engine.queue.estimate import Estimate, Past, Price, estimate
 from engine.queue.plan import Plan, requests_of
 from engine.runs.records import RunEvent, RunRequest
 from engine.runs.store import RunStore, StoredRun
+from engine.runs.working import Way
 from engine.sources import list_sources
+from engine.workbench.ways import way_of
 
 HEADROOM = 0.15
 """Share of the machine's memory that runs leave to everything else, at least 1 GiB."""
@@ -89,11 +92,21 @@ class Queueing:
             UsageError, BadInput: a request cannot be carried out, or the name is taken; nothing
                 is added.
         """
-        for request in requests:
+        for request in once(requests):
             self._checked(request)
+        lanes: dict[tuple[str, ...], str] = {}
+
+        def lane(request: RunRequest) -> str:
+            key = (request.agent, request.source, request.endpoint or "")
+            if key not in lanes:
+                way = self._way(request)
+                lanes[key] = "" if way is None else way.endpoint.name
+            return lanes[key]
+
         return self._queue.add(
             requests,
             self._needs,
+            lane=lane,
             name=name,
             kind="runs" if campaign is None else "campaign",
             plan=campaign,
@@ -200,10 +213,13 @@ class Queueing:
             requests: what is to be run.
             strict: a campaign's: the references must be there and hold.
         """
+        probes: dict[str, Probe] = {"Requests": self._checked}
+        if any(_needs_model(request) for request in requests):
+            probes = {"Endpoints": self._way, **probes}
         return preflight(
             self.home,
             requests,
-            self._probes(),
+            probes,
             sandbox=lambda name: choose_backend(self.home, name),
             strict=strict,
         )
@@ -214,12 +230,22 @@ class Queueing:
         """What these runs will take, by the medians of runs like them on this home."""
         return estimate(requests, map(_past, self._store.judged()), prices=prices)
 
-    def _probes(self) -> dict[str, Probe]:
-        return {"Requests": self._checked}
+    def _way(self, request: RunRequest) -> Way | None:
+        """The way to its model, permitted by the source's policy; None where there is none."""
+        if not _needs_model(request):
+            return None
+        return way_of(self.home, request, find_agent(request.agent))
 
     def _needs(self, request: RunRequest) -> Needs:
         limits = self.limits_of(request)
         return Needs(memory_bytes=limits.memory_bytes, cpus=limits.cpus)
+
+
+def _needs_model(request: RunRequest) -> bool:
+    try:
+        return bool(find_agent(request.agent).apis)
+    except UsageError:
+        return False  # told of with the request
 
 
 def machine_room() -> Room:

@@ -184,6 +184,8 @@ def test_each_failing_check_says_what_to_do(bench: Workbench, tmp_path: Path):
     assert list(failing(replace(REQUEST, condition="none"))) == ["Requests"]
     unknown = failing(replace(REQUEST, task="no-such"), REQUEST)
     assert list(unknown) == ["Requests"]
+    codex = replace(REQUEST, script=None, agent="codex", model="m", endpoint="no-such")
+    assert list(failing(codex, replace(codex, trial=2))) == ["Endpoints", "Programs"]
     sofa = replace(REQUEST, task="mimic-sofa-24h-raw")
     assert failing(sofa, strict=False) == {}
     todo = failing(sofa)["References"]
