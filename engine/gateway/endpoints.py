@@ -127,7 +127,7 @@ def _document(home: Home) -> tomlkit.TOMLDocument:
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise bad_file(
             path.name,
-            "This is no TOML.",
+            "endpoints.toml is no TOML.",
             line=getattr(error, "line", None),
             todo="Mend or remove the file.",
         ) from error
