@@ -147,9 +147,7 @@ class Proxy:
         body: Body | None = None
         if request.method == "POST":
             raw = await self._body(request)
-            if any(word in raw for word in self._planted):
-                words = "A secret that was planted out of the agent's reach."
-                raise Forbidden(403, "planted", words, ends=True)
+            self._check_planted(raw)
             body = check_body(
                 self._api,
                 passed.kind,
@@ -157,6 +155,7 @@ class Proxy:
                 path_model=passed.model,
                 local_only=self._local_only,
             )
+            self._check_planted(body.data)  # written anew: no escapes hide a letter
             line.model, line.dropped = body.model, body.dropped
         size = len(body.data) if body else 0
         if (end := self._ledger.begin(line.model, size)) is not None:
@@ -165,6 +164,11 @@ class Proxy:
         line.allowed, line.bytes_out = True, size
         self._start_clock()
         return await self._forward(request, passed, body, line, begun)
+
+    def _check_planted(self, data: bytes) -> None:
+        if any(word in data for word in self._planted):
+            words = "A secret that was planted out of the agent's reach."
+            raise Forbidden(403, "planted", words, ends=True)
 
     def _start_clock(self) -> None:
         if self._seconds is not None and self._timer is None:

@@ -34,3 +34,15 @@ def test_a_planted_secret_is_held_back(tmp_path: Path):
         assert WORD.encode() not in ground.reached.all()
         assert [line["why"] for line in ground.lines()] == [None, "planted"]
         assert WORD not in json.dumps(ground.lines()) + repr(ground.stopped)
+
+
+def test_escapes_do_not_hide_it(tmp_path: Path):
+    with open_ground(tmp_path, planted=[WORD]) as ground:
+        escaped = "".join(f"\\u{ord(letter):04x}" for letter in WORD)
+        body = '{"model":"m","messages":[{"role":"user","content":"' + escaped + '"}]}'
+        with connected(ground.folder) as one:
+            connection = http.client.HTTPConnection("127.0.0.1", 18080)
+            connection.sock = one
+            connection.request("POST", "/v1/messages", body)
+            assert connection.getresponse().status == 403
+        assert ground.reached.all() == b""
