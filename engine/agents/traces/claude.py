@@ -80,8 +80,11 @@ class ClaudeReader(ToolReader):
                 self._model(data.get("model"))
                 skills = data.get("skills")
                 if isinstance(skills, list):
-                    names = (shown(name, 200) for name in skills if isinstance(name, str))
-                    self.offered = tuple(names)
+                    # Without a description a skill stands only among the commands.
+                    commands = listing(data.get("slash_commands"))
+                    more = [name for name in commands if name in self.installed]
+                    names = (shown(one, 200) for one in (*skills, *more) if isinstance(one, str))
+                    self.offered = tuple(dict.fromkeys(names))
                 self.add("start", at=at, text=self.session or "")
             case "api_retry":
                 status = data.get("error_status")

@@ -34,6 +34,9 @@ _QUIET = {
     "queue_update",
     "entry_appended",
     "session_info_changed",
+    "configuration_update",
+    "thinking_level_changed",
+    "summarization_retry_attempt_start",
 }
 
 

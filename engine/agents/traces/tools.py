@@ -58,7 +58,8 @@ def call_values(tool: str, arguments: object, known: Known) -> dict[str, Any]:
         skill = _first(given, "skill", "name", "command").removeprefix("/")
         return base | {"kind": "skill", "text": shown(skill, 200), "skill": shown(skill, 200)}
     if tool in _READ or tool in _READ_MANY:
-        every = [path] if path else [p for p in listing(given.get("paths")) if isinstance(p, str)]
+        several = (*listing(given.get("paths")), *listing(given.get("include")))
+        every = [path] if path else [one for one in several if isinstance(one, str)]
         return base | read_values(tool, tuple(every))
     if tool in _WRITE:
         content = given.get("content")

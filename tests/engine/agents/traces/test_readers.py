@@ -220,6 +220,24 @@ def test_prompted_skills_and_lists_of_pi():
     assert (summary.skills_offered, summary.skills_read) == (("a", "b-c"), ("a",))
 
 
+def test_skills_on_offer_of_claude_are_those_listed_and_those_installed_as_commands():
+    start = {"type": "system", "subtype": "init", "skills": ["a"], "slash_commands": ["b", "init"]}
+    reader = trace_reader("claude", skills=("a", "b", "c"))
+    reader.feed(json.dumps(start).encode() + b"\n")
+    assert reader.summary().skills_offered == ("a", "b")
+
+
+def test_a_skill_among_several_files_read_at_once():
+    event = {
+        "type": "tool_use",
+        "tool_name": "read_many_files",
+        "parameters": {"include": ["x.md", ".gemini/skills/a/SKILL.md"]},
+    }
+    reader = trace_reader("gemini")
+    reader.feed(json.dumps(event).encode() + b"\n")
+    assert reader.summary().skills_read == ("a",)
+
+
 @pytest.mark.parametrize(
     ("command", "skills"),
     [
