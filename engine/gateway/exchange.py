@@ -87,6 +87,9 @@ class Exchange:
                 return await self._pass_back(answer)
         except NotThisMachine:
             raise _elsewhere() from None
+        except aiohttp.ClientSSLError:
+            words = "The model's server has no certificate that is trusted here."
+            raise Broken(_BAD_GATEWAY, "untrusted", words) from None
         except aiohttp.ClientConnectorError as error:
             if isinstance(error.os_error, NotThisMachine):
                 raise _elsewhere() from None

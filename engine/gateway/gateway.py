@@ -25,7 +25,7 @@ from engine.gateway.local import is_local, split_url
 FOLDER = "gateway"
 """Name of the socket's folder in a run's folder, while the run lives."""
 
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
 """A keyring may ask its user for a password."""
 _END_SECONDS = 10.0
 _PASSED = (
@@ -120,7 +120,7 @@ class Gateway:
             raise self._error
         if not answered:
             raise MissingPrerequisite(
-                "The gateway did not start in a minute: the keyring does not answer.",
+                "The gateway did not start in two minutes: does the keyring ask for something?",
                 todo="Unlock the keyring (log in to the desktop) and do it again.",
             )
 
