@@ -23,8 +23,8 @@ from engine.queue import Room
 from engine.workbench import queueing
 
 MOST_STATES = (4, 4, 12)
-"""Two lives of three are short: a run that dies when its output is collected is finished by the next
-life, and ten runs are to last for all deaths."""
+"""Two lives of three are short: a run that dies when its output is collected is finished in the
+next life, and ten runs are to last for all deaths."""
 LONGEST = 0.1
 
 

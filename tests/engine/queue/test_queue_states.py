@@ -14,7 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from queue_bench import Bench, asked, end, summary_of
 
 from engine.base.errors import BadInput, Busy, StorageFull
-from engine.queue import ACTIVE, ENDED, ItemState, Policy, ticket_of
+from engine.queue import ACTIVE, ENDED, Item, ItemState, Policy, ticket_of
 from engine.queue.office import Office
 from engine.queue.order import next_turn
 from engine.runs.states import Reason, State
@@ -22,7 +22,6 @@ from engine.runs.store import now
 
 MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 POLICY = Policy(tries=3, first_wait=timedelta(0), busy_wait=timedelta(0))
-TARGETS = st.one_of(st.none(), st.integers(1, 6).map(str))
 
 
 class Queue(RuleBasedStateMachine):
@@ -81,8 +80,8 @@ class Queue(RuleBasedStateMachine):
 
     # --- the owner
 
-    @rule()
-    def start(self) -> None:
+    @rule(begin=st.sampled_from([True, True, False]))
+    def start(self, begin: bool) -> None:
         state = self.queue.state()
         turn = next_turn(state, now())
         if turn is None:
@@ -93,6 +92,8 @@ class Queue(RuleBasedStateMachine):
         taken = self.office.take(turn.item)
         assert taken is not None
         assert taken.attempt == turn.attempt + 1
+        if begin:
+            self._begin(taken, told=True)
 
     def _active(self, data: st.DataObject, *, with_run: bool):
         fit = [
@@ -105,10 +106,19 @@ class Queue(RuleBasedStateMachine):
     @rule(data=st.data())
     def begin(self, data: st.DataObject) -> None:
         if item := self._active(data, with_run=False):
-            run = summary_of(item.request)
-            assert self.runs.add(run, {}, ticket=ticket_of(item.item, item.attempt))
-            if data.draw(st.booleans()):
-                self.office.begun(item.item, item.attempt, run.run_id)
+            self._begin(item, told=data.draw(st.booleans()))
+
+    def _begin(self, item: Item, *, told: bool) -> None:
+        run = summary_of(item.request)
+        assert self.runs.add(run, {}, ticket=ticket_of(item.item, item.attempt))
+        if told:
+            self.office.begun(item.item, item.attempt, run.run_id)
+
+    @rule(data=st.data())
+    def cancel_at_work(self, data: st.DataObject) -> None:
+        active = self.office.active()
+        if active:
+            assert self.queue.cancel(str(data.draw(st.sampled_from(active)).item)) in (0, 1)
 
     @rule(data=st.data(), error=st.sampled_from([BadInput("x"), Busy("x"), StorageFull("x")]))
     def refuse(self, data: st.DataObject, error: Exception) -> None:
