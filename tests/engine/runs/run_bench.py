@@ -144,8 +144,11 @@ class Bench:
         return json.loads((self.home.runs / run_id / "result.json").read_text(encoding="utf-8"))
 
 
-def drive(root: Path, script: Path, stop_at: str) -> None:
-    """Run (or recover); at the state `stop_at` say so on stdout and wait there to be killed."""
+def drive(root: Path, script: Path, stop_at: str, url: str | None = None) -> None:
+    """Run (or recover); at the state `stop_at` say so on stdout and wait there to be killed.
+
+    With `url` it is a run of pi with the model there.
+    """
 
     def tell(event) -> None:
         if event.kind == "state":
@@ -154,15 +157,18 @@ def drive(root: Path, script: Path, stop_at: str) -> None:
             if event.text == stop_at:
                 sys.stdin.read()
         else:
-            sys.stdout.write(f"log {event.run_id}\n")
+            sys.stdout.write(f"{event.kind} {event.run_id}\n")
             sys.stdout.flush()
 
     bench = Bench(root)
     if script.name == "recover":
         bench.recover(tell)
+    elif url is not None:
+        endpoint = Endpoint(name="scripted", api="chat", url=url)
+        bench.run(bench.ask("pi", endpoint, model="scripted"), on_event=tell)
     else:
         bench.run(bench.assign(script), on_event=tell)
 
 
 if __name__ == "__main__":
-    drive(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+    drive(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

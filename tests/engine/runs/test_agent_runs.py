@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from agent_programs import agent_programs  # noqa: F401 (fixture)
 from model_server import ModelServer, Step, Trouble, tokens_of
@@ -18,6 +23,9 @@ from engine.agents.traces import TraceStep
 from engine.base.errors import Cancelled
 from engine.base.jobs import SimpleJob
 from engine.gateway.interface import Budget, Endpoint
+from engine.isolation.bubblewrap import Bubblewrap
+from engine.isolation.docker import Docker
+from engine.isolation.interface import Sandbox
 from engine.isolation.programs import pinned_version
 from engine.runs.records import RunEvent
 from engine.runs.tracing import log_of, trace_of
@@ -65,6 +73,7 @@ def go(
     on_event: Callable[[RunEvent], None] | None = None,
     job: SimpleJob | None = None,
     condition: str = "no-skill",
+    sandbox: Sandbox | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
     """A run of the program against a model with these steps; its record."""
@@ -74,6 +83,7 @@ def go(
             name, endpoint, condition=condition,
             **({"model": MODELS[name], "time_limit_seconds": 300} | fields),
         )  # fmt: skip
+        assignment = replace(assignment, sandbox=sandbox or assignment.sandbox)
         run_id = bench.run(assignment, on_event=on_event, job=job)
     assert not (bench.home.runs / run_id / "gateway").exists()
     assert not (bench.home.runs / run_id / "work").exists()
@@ -85,19 +95,29 @@ def egress(bench: Bench, record: dict[str, Any]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.fixture(params=["docker", "bubblewrap"])
+def sandbox(request: pytest.FixtureRequest, bench: Bench) -> Sandbox:
+    """Each backend in turn."""
+    if request.param == "docker":
+        return Docker(bench.home, engine=request.getfixturevalue("docker_agents"))
+    return Bubblewrap(bench.home)
+
+
 @pytest.mark.parametrize("name", APIS)
-def test_a_whole_run_with_its_record(bench: Bench, name: str):
+def test_a_whole_run_with_its_record(bench: Bench, sandbox: Sandbox, name: str):
     events: list[RunEvent] = []
     look = Step(say="I look.", command="ls; exit 3")
     steps = (read_skill(name), look, WRITE, DONE)
     record = go(
         bench, name, *steps, condition="with-skill", on_event=events.append,
-        reasoning_effort="high",
+        reasoning_effort="high", sandbox=sandbox,
     )  # fmt: skip
     place = bench.home.runs / record["run_id"]
 
     assert (record["state"], record["reward"], record["strict_pass"]) == ("done", 1.0, True)
     assert record["failure_reason"] is None
+    assert (record["backend"], record["publishable"]) == (sandbox.name, sandbox.publishable)
+    assert "digest" in json.dumps(record["sandbox"])
     assert record["agent_version"] == pinned_version(name)
     assert record["trace"]["version"] == pinned_version(name)
     assert (record["model"], record["model_requested"]) == (MODELS[name], MODELS[name])
@@ -257,3 +277,44 @@ def test_cancel_ends_agent_and_gateway(bench: Bench):
     record = bench.record(bench.store.list()[0].run_id)
     assert (record["failure_reason"], record["reward"]) == ("cancelled", None)
     assert not (bench.home.runs / record["run_id"] / "gateway").exists()
+
+
+@pytest.mark.parametrize("state", ["running", "step", "collecting", "linting"])
+def test_killed_with_a_gateway_open_nothing_is_left(bench: Bench, state: str):
+    driver = Path(__file__).with_name("run_bench.py")
+    gate = threading.Semaphore(1000 if state in ("collecting", "linting") else 1)
+    with ModelServer([WRITE, replace(DONE, gate=gate)]) as model:
+        words = [sys.executable, str(driver), str(bench.root), "pi", state, model.url]
+        paths = os.pathsep.join(str(path) for path in (driver.parents[3], driver.parents[2]))
+        program = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={"PYTHONPATH": paths, "PATH": os.defpath + ":/usr/sbin:/sbin"},
+        )
+        assert program.stdout is not None
+        assert program.stdin is not None
+        told, run_id = next(line.split() for line in program.stdout if line.startswith(f"{state} "))
+        below = psutil.Process(program.pid).children(recursive=True)
+        gateways = [process for process in below if "engine.gateway.process" in process.cmdline()]
+        assert bool(gateways) == (state == "step")
+        program.kill()
+        program.wait()
+        program.stdout.close()
+        program.stdin.close()
+        _, alive = psutil.wait_procs(below, timeout=30)
+        assert not alive, "something outlived its program"
+    place = bench.home.runs / run_id
+    assert (place / "gateway").exists() == (told == "step")
+    summaries = {summary.run_id: summary for summary in bench.recover()}
+    ended = summaries[run_id]
+    if state == "linting":
+        assert (ended.state, ended.reward) == ("done", 1.0)
+        assert bench.record(run_id)["token_usage"]["turns"] == 2
+    else:
+        assert (ended.state, ended.failure_reason) == ("failed", "interrupted")
+        assert ended.reward is None
+    assert not (place / "gateway").exists()
+    assert not (place / "work").exists()
+    assert (place / "result.json").exists()

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.base.errors import BadInput, UsageError
-from engine.catalogue.task import Task, load_task
+from engine.agents import find_agent
+from engine.base.errors import BadInput, HarnessFault, UsageError
+from engine.catalogue.task import Task, find_task, load_task
 from engine.runs import folder
+from engine.runs.records import CONDITIONS
 
 TOML = """
 [metadata]
@@ -125,4 +127,72 @@ def test_links_in_a_skill_are_refused(task: Task, tmp_path: Path):
     with pytest.raises(BadInput, match="ordinary files"):
         folder.lay_out(
             tmp_path / "work", instruction="", files={}, skills=(skill,), skills_folder=".skills"
+        )
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("agent", ["codex", "claude", "gemini", "pi", "script"])
+def test_each_condition_gives_what_it_says_where_the_agent_looks(
+    agent: str, condition: str, tmp_path: Path
+):
+    task = find_task("mimic-sofa-24h")
+    place = find_agent(agent).skills_folder
+    skills = folder.skills_for(task, condition)
+    work = tmp_path / "work"
+    work.mkdir()
+    text = folder.instruction_for(task, condition)
+    folder.lay_out(work, instruction=text, files={}, skills=skills, skills_folder=place)
+    found = folder.prove_given(work, skills, place)
+
+    names = [name.removeprefix(f"{place}/").removesuffix("/SKILL.md") for name in found]
+    own = [skill.name for skill in task.skill_folders]
+    if condition in ("no-skill", "operational-spec"):
+        assert names == []
+    elif condition == "with-skill":
+        assert names == own
+    elif condition == "with-skill-all":
+        assert set(own) < set(names)
+        assert len(names) > 5
+    else:
+        assert len(names) == 1
+        assert names != own
+    assert all(name.startswith(f"{place}/") for name in found)
+    assert ("## Operational specification" in text) == (condition == "operational-spec")
+    assert [text.index(words) for words in ("closed sandbox", "public concept code")] == sorted(
+        text.index(words) for words in ("closed sandbox", "public concept code")
+    )
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [
+        ".claude/skills/more/SKILL.md",
+        ".agents/skills/more/skill.md",
+        "SKILL.md",
+        ".m4/home/.codex/skills/x/SKILL.md",
+        "AGENTS.md",
+        ".m4/home/.claude/CLAUDE.md",
+        "GEMINI.md",
+    ],
+)
+def test_what_a_condition_does_not_give_stops_the_run(task: Task, tmp_path: Path, stray: str):
+    for condition in ("no-skill", "with-skill"):
+        work = tmp_path / condition
+        work.mkdir()
+        skills = folder.skills_for(task, condition)
+        folder.lay_out(
+            work, instruction="do", files={}, skills=skills, skills_folder=".agents/skills"
+        )
+        folder.prove_given(work, skills, ".agents/skills")
+        (work / stray).parent.mkdir(parents=True, exist_ok=True)
+        (work / stray).write_text("more")
+        with pytest.raises(HarnessFault, match="does not give"):
+            folder.prove_given(work, skills, ".agents/skills")
+
+
+def test_a_skill_that_did_not_arrive_stops_the_run(task: Task, tmp_path: Path):
+    (tmp_path / "work").mkdir()
+    with pytest.raises(HarnessFault, match="lacks"):
+        folder.prove_given(
+            tmp_path / "work", folder.skills_for(task, "with-skill"), ".agents/skills"
         )
