@@ -9,6 +9,7 @@ import click
 from engine.base.errors import BadInput
 from engine.base.text import neutralise
 from engine.cli.context import CliContext, existing, pass_context
+from engine.cli.trace import trace
 from engine.runs.records import Recomputed, RunRecord, RunSummary
 from engine.workbench import Workbench
 
@@ -16,6 +17,9 @@ from engine.workbench import Workbench
 @click.group()
 def command() -> None:
     """List, show, import and delete runs."""
+
+
+command.add_command(trace)
 
 
 @command.command(name="list")

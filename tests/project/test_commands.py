@@ -64,6 +64,7 @@ CONTRACT = {
     "campaign cancel": "NAME",
     "runs list": "",
     "runs show": "RUN",
+    "runs trace": "RUN --atif",
     "runs import": "PATH --source",
     "runs rescore": "RUN --source",
     "audit list": "--source",
