@@ -36,9 +36,10 @@ _READS = re.compile(
 )
 _FOR = re.compile(r"\bfor\s+(\w+)\s+in\s+(.*?)(?:;|\n)\s*do\b(.*?)\bdone\b", re.DOTALL)
 _WHILE = re.compile(
-    r"\bwhile\b[^\n;]*?\bread\b((?:\s+-\w+)*)\s+(\w+).*?\bdo\b(.*?)\bdone\b", re.DOTALL
+    r"\bwhile\b[^\n;]*?\bread\b(?:\s+-\w+)*\s+(\w+).*?\bdo\b(.*?)\bdone\b", re.DOTALL
 )
-_BRACKETS = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
+_BRACKETS = re.compile(r"\[\[?\s((?:!\s+)?-[a-zA-Z]\s.*?)\s\]\]?", re.DOTALL)
+"""Looking whether a file is there or can be read."""
 _TOOLS = re.compile(r"read|list|ls|glob|grep|find|search|cat|view|stat", re.IGNORECASE)
 _MOST_TEXT = 1 << 20
 
