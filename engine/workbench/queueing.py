@@ -89,8 +89,9 @@ class Queueing:
             campaign: the text of the campaign's file, where it is one.
 
         Raises:
-            UsageError, BadInput: a request cannot be carried out, or the name is taken; nothing
-                is added.
+            UsageError, BadInput: a request cannot be carried out, or the name is taken.
+            MissingPrerequisite: an endpoint's key or the permission to use it is missing.
+                In every case nothing is added.
         """
         for request in once(requests):
             self._checked(request)

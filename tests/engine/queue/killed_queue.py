@@ -22,7 +22,7 @@ from engine.cli.main import run
 from engine.queue import Room
 from engine.workbench import queueing
 
-MOST_STATES = (4, 4, 12)
+MOST_STATES = (7, 7, 12)
 """Two lives of three are short: a run that dies when its output is collected is finished in the
 next life, and ten runs are to last for all deaths."""
 LONGEST = 0.1
