@@ -7,6 +7,7 @@ import click
 from engine.base.errors import MissingPrerequisite
 from engine.cli.context import CliContext, pass_context
 from engine.isolation.machine import Finding, look_around
+from engine.workbench.condition import data_care
 
 
 def _lines(finding: Finding) -> list[str]:
@@ -22,7 +23,7 @@ def command(context: CliContext) -> None:
 
     Exit status 4 if something is missing without which nothing can be run.
     """
-    findings = look_around(context.home)
+    findings = (*look_around(context.home), *data_care(context.home))
     missing = [finding for finding in findings if finding.state == "missing"]
     context.result(
         {
