@@ -27,9 +27,6 @@ def list_(context: CliContext, source: str | None, last: int | None) -> None:
     if last is not None:
         entries = entries[-last:]
     context.result([entry.model_dump() for entry in entries], rows=[_row(e) for e in entries])
-    verdict = audit.verify(context.home)
-    if not verdict.ok:
-        context.say(verdict.words)
 
 
 @command.command()

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from engine.base.errors import M4Error
 from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home, open_home
 
@@ -37,8 +38,17 @@ class CliContext:
 
     @cached_property
     def home(self) -> Home:
-        """The home folder, opened at first use."""
-        return open_home(self.home_option)
+        """The home folder, opened at first use; an audit log that does not hold is said."""
+        home = open_home(self.home_option)
+        if home.audit.exists() or home.state.exists():
+            from engine.audit import verify  # noqa: PLC0415 - the help needs no database
+
+            # What keeps it from being looked at is told by whoever needs the same file.
+            with suppress(M4Error):
+                verdict = verify(home)
+                if not verdict.ok:
+                    self.say(f"{verdict.words} See m4bench audit verify.")
+        return home
 
     @cached_property
     def err(self) -> Console:

@@ -262,3 +262,8 @@ def test_the_audit_command(home: Home, tmp_path: Path, capsys: pytest.CaptureFix
     assert (tmp_path / "copy.jsonl").read_bytes() == home.audit.read_bytes()
     assert run(["audit", "list"]) == 0
     assert "does not hold" in capsys.readouterr().err
+    # Every command says so, and goes on.
+    assert run(["source", "policy", name]) == 0
+    said = capsys.readouterr()
+    assert "does not hold" in said.err
+    assert "openai may see it" in said.out
