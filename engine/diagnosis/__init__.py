@@ -1,6 +1,6 @@
 """What the mismatches of an output are consistent with, where they sit, whose fault they may be."""
 
-from engine.diagnosis.diagnose import diagnose
+from engine.diagnosis.diagnosing import diagnose
 from engine.diagnosis.model import (
     Change,
     Clue,

@@ -60,7 +60,9 @@ class Bench:
         self.target = replace(target, name=TARGET)
         self.graph = graph
         self.order = (*graph.order(target.concepts), self.target)
-        self.con = duck.connect(memory_limit=_MEMORY, scratch=scratch, threads=2)
+        self.con = duck.connect(
+            memory_limit=_MEMORY, scratch=scratch, threads=1 if patients is not None else None
+        )
         self._have: dict[str, dict[str, str]] = {}
         self._prints: dict[tuple[str, tuple[str, ...]], tuple[int, int]] = {}
         try:

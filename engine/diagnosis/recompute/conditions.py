@@ -30,6 +30,7 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Binary]] = {
 }
 _LONG = 60
 """Longer lists are dropped from as wholes only."""
+_MINUTES = (0, 60, 360, 720, 1440, 2880)
 _SAID = {
     "window": "a bound in time left out",
     "item-set": "a choice of items left out",
@@ -79,6 +80,17 @@ def _comparison(node: exp.Expr) -> Iterator[Change]:
     bound = number(node.right)
     if bound is None:
         return
+    if is_time(node):  # minutes from an admission
+        for other in _MINUTES:
+            if abs(bound) != other:
+                signed = -other if bound < 0 else other
+                yield (
+                    "window",
+                    type(node)(this=node.left.copy(), expression=literal(float(signed))),
+                    "another end of the window",
+                    {"end": signed, "instead_of": bound},
+                )
+        return
     nearby = [bound - 1, bound + 1] if bound == int(bound) else []
     for other in (*nearby, bound * 10, bound / 10):
         if other != bound:
@@ -113,7 +125,7 @@ def _between(node: exp.Between) -> Iterator[Change]:
     yield (name, exp.LTE(this=value.copy(), expression=high.copy()), "no lower bound", {})
     if timed:
         first, last = number(low), number(high)
-        for wide in (60, 360, 720, 1440, 2880):
+        for wide in _MINUTES[1:]:
             if last is not None and wide != last:
                 new_high = node.copy()
                 new_high.set("high", literal(wide))

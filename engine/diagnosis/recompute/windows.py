@@ -109,6 +109,16 @@ def _order(node: exp.Ordered) -> Iterator[Change]:
     else:
         name, words = "tie-break", f"ties decided the other way by {short(node.this, 60)}"
     yield name, new, words, {"order": short(new)}
+    if is_first and len(terms) > 1:
+        follows = terms[1].this
+        timed = is_time(follows) and not is_time(node.this)
+        yield (
+            "first-last" if timed else "tie-break",
+            exp.Ordered(this=exp.Literal.number(1)),
+            f"{'the first by ' if timed else 'ordered by '}{short(follows, 60)} chosen, not by "
+            f"{short(node.this, 60)}",
+            {"without": short(node)},
+        )
     if not is_first and len(terms) > 1:
         value = exp.Ordered(this=exp.Literal.number(1))
         yield (
