@@ -22,6 +22,8 @@ _DETAIL_LENGTH = 500
 _AUTH = (HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN)
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, 529)
 """529: one provider's "overloaded", to be waited for as well."""
+_STATUS_OF: Mapping[str, int] = {"auth": 401, "rate_limit": 429, "network": 502}
+"""What a program means that tells no status."""
 _EPOCH_FROM, _MILLIS_FROM = 1e9, 1e11
 """Numbers above these are seconds, or milliseconds, since 1970."""
 _DURATION = re.compile(
@@ -67,7 +69,7 @@ def model_failure(
         return Failure(reason="agent_nonzero_exit", detail=_short(words))
     error = trace.error if trace else None
     if closing == "error":
-        status = error.status if error else None
+        status = (error.status or _STATUS_OF.get(error.kind)) if error else None
         words = f"The program said: {error.message}" if error and error.message.strip() else ""
         return _given_up(asked, status, words, answered=answered)
     if outcome.returncode != 0:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.agents import Failure, Outcome, find_agent
 from engine.agents.traces import StepError, TraceSummary
+from engine.agents.traces.open import read_trace
 from engine.gateway.interface import Stopped
 
 ANSWERED = {"ts": "2026-01-02T03:04:05Z", "allowed": True, "status": 200, "retry_after": None}
@@ -93,6 +95,43 @@ def test_a_request_refused_in_the_middle_is_the_agents_doing():
 @pytest.mark.parametrize(("status", "expected"), [(401, "auth"), (429, "rate_limit")])
 def test_without_a_log_the_closing_event_tells_the_status(status, expected):
     assert reason(1, ended("error", status), egress=()) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("auth", "auth"),
+        ("rate_limit", "rate_limit"),
+        ("network", "model_error"),
+        ("limit", "agent_nonzero_exit"),
+        ("other", "agent_nonzero_exit"),
+    ],
+)
+def test_without_log_and_status_the_kind_of_the_error_tells(kind, expected):
+    error = StepError(kind=kind, message="Said in words.")
+    assert reason(1, TraceSummary(form="claude", closing="error", error=error), ()) == expected
+
+
+TRACES = Path(__file__).parents[2] / "material" / "traces"
+BAD_ENDS = {
+    "claude-error-401": "auth",
+    "codex-error-401": "auth",
+    "gemini-error-401": "auth",
+    "pi-error-401": "auth",
+    "claude-killed-sigterm": "agent_nonzero_exit",
+}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted(TRACES.glob("*.jsonl")) if "rollout" not in p.stem],
+    ids=lambda p: p.stem,
+)
+def test_recorded_traces_are_judged_by_their_closing_event(path: Path):
+    agent = find_agent(path.stem.split("-")[0])
+    summary = read_trace(path, agent.name).summary
+    failure = agent.failure(Outcome(returncode=0), summary)
+    assert (failure.reason if failure else None) == BAD_ENDS.get(path.stem)
 
 
 def test_a_stream_that_broke_after_a_good_status_is_told_by_the_program():
