@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 
 import click
 
+from engine.agents.traces.external import RULES, in_words
 from engine.base.errors import BadInput
 from engine.base.text import neutralise
 from engine.cli.context import CliContext, existing, pass_context
@@ -151,10 +153,46 @@ def _words(record: RunRecord) -> str:
             line("note", warning)
     if record.agent_result is not None:
         line("agent's time", f"{record.agent_result.elapsed_seconds:.1f} s")
+    lines += [f"  {name:<20} {value}" for name, value in _used(record)]
     lines += _again(record.recomputed) if record.recomputed is not None else []
     line("sandbox", f"{record.backend}; {record.publishable_reason}")
     line("folder", record.folder)
     return "\n".join(lines)
+
+
+def _used(record: RunRecord) -> Iterator[tuple[str, str]]:
+    """What an agent with a model used, whether it read its skill, how a replay compares."""
+    raw = record.raw
+    endpoint, usage = raw.get("endpoint"), raw.get("token_usage")
+    if raw.get("agent_version"):
+        yield "agent's program", f"{record.summary.agent} {neutralise(str(raw['agent_version']))}"
+    if isinstance(endpoint, dict):
+        where = "this machine" if endpoint.get("local") else "elsewhere"
+        yield "endpoint", f"{neutralise(str(endpoint.get('name')))} ({where})"
+    if isinstance(usage, dict) and isinstance(usage.get("input_tokens"), int):
+        least = "at least " if usage.get("lower_bound") else ""
+        into, out, turns = (_count(usage.get(name)) for name in _COUNTS)
+        yield "tokens", f"{least}{into} in, {out} out, {turns} turns"
+    if raw.get("skills") and "skill_read" in raw:
+        yield "skill", "read" if raw["skill_read"] else "on offer, not read"
+    for finding in record.external_tools.violations if record.external_tools else ():
+        yield "VIOLATION", neutralise(in_words(finding) if finding.rule in RULES else finding.rule)
+    for violation in record.contamination_lint.violations if record.contamination_lint else ():
+        at = "" if violation.line is None else f", line {violation.line}"
+        yield "VIOLATION", neutralise(f"{violation.pattern} ({violation.file}{at})")
+    replay = raw.get("replay")
+    if isinstance(replay, dict) and record.summary.origin == "own":
+        same = {True: "the same output", False: "ANOTHER output", None: "no output to compare"}
+        done, over = replay.get("commands"), len(replay.get("skipped") or ())
+        found = same[replay.get("same_output")]
+        yield "replayed", f"{done} commands, {over} steps passed over: {found}"
+
+
+_COUNTS = ("input_tokens", "output_tokens", "turns")
+
+
+def _count(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else "?"
 
 
 def _again(found: Recomputed) -> list[str]:
