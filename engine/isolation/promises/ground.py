@@ -23,6 +23,8 @@ from engine.isolation.folders import remove_tree
 
 MARK = ".m4review-canary-"
 """How planted files are called; those of killed programs are found by it."""
+FOLDER = "promises"
+"""How folders begin that are made for the attempts; the process's number follows."""
 VARIABLE = "M4REVIEW_PLANTED"
 """A variable with a secret that must not be found inside, in no environment and no memory."""
 _STALE_SECONDS = 3600
@@ -58,6 +60,7 @@ class Plants:
     def __enter__(self) -> Plants:
         with contextlib.ExitStack() as stack:
             self._home.scratch.mkdir(parents=True, exist_ok=True)
+            _remove_folders_of_the_dead(Path(tempfile.gettempdir()))
             self.place = self._folder(self._home.scratch, stack)
             public = self._folder(Path(tempfile.gettempdir()), stack)
             public.chmod(0o755)
@@ -98,7 +101,7 @@ class Plants:
 
     @staticmethod
     def _folder(place: Path, stack: contextlib.ExitStack) -> Path:
-        folder = Path(tempfile.mkdtemp(prefix=f"promises-{os.getpid()}-", dir=place))
+        folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}-{os.getpid()}-", dir=place))
         stack.callback(remove_tree, folder)
         return folder
 
@@ -155,6 +158,16 @@ def _sockets() -> Iterator[str]:
 
 def _user() -> int:
     return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _remove_folders_of_the_dead(temporary: Path) -> None:
+    """Our public folders of programs that were killed."""
+    for folder in temporary.glob(f"{FOLDER}-*"):
+        owner = folder.name.split("-")[1]
+        with contextlib.suppress(OSError):
+            ours = folder.lstat().st_uid == _user() and not folder.is_symlink()
+            if ours and owner.isdigit() and not Path(f"/proc/{owner}").exists():
+                remove_tree(folder)
 
 
 def _remove_stale(folder: Path) -> None:
