@@ -54,12 +54,18 @@ def address_space_bytes(command: Command) -> int:
     return command.limits.memory_bytes * 2 + 2 * GIB + (TIB if command.programs else 0)
 
 
-def check_command(command: Command) -> None:
+def check_command(command: Command, *, as_others: bool | None = None) -> None:
     """Refuse what cannot be meant.
+
+    Args:
+        command: what is to be run.
+        as_others: the sandbox's user is not ours, so that others must be able to read what is
+            shown; None: it is when we are root.
 
     Raises:
         UsageError, MissingPrerequisite: see `Sandbox.run`.
     """
+    as_others = os.geteuid() == 0 if as_others is None else as_others
     words = (*command.argv, *command.env, *command.env.values(), *command.read_only.values())
     if not command.argv or any("\0" in word for word in words):
         raise UsageError("The command for the sandbox is empty or holds a NUL character.")
@@ -71,15 +77,15 @@ def check_command(command: Command) -> None:
             raise UsageError(f"Only places below /job can be shown in the sandbox, not {target}.")
         if len(place.parts) < 3:  # noqa: PLR2004 - "/", "job", a name
             raise UsageError("The job folder itself cannot be covered.")
-        _check_source(source, target)
+        _check_source(source, target, as_others)
         _check_place(command.job_folder, place.relative_to("/job"))
     for name in command.programs:
         pinned_version(name)
     if command.gateway is not None:
-        _check_source(command.gateway, "the gateway")
+        _check_source(command.gateway, "the gateway", as_others)
 
 
-def _check_source(source: Path, target: str) -> None:
+def _check_source(source: Path, target: str, as_others: bool) -> None:
     try:
         mode = source.lstat().st_mode
     except OSError as error:
@@ -87,7 +93,7 @@ def _check_source(source: Path, target: str) -> None:
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise UsageError(f"What is to be shown as {target} is no file or folder.")
     needed = 0o005 if stat.S_ISDIR(mode) else 0o004
-    readable = mode & needed == needed if os.geteuid() == 0 else os.access(source, os.R_OK)
+    readable = mode & needed == needed if as_others else os.access(source, os.R_OK)
     if not readable:
         raise MissingPrerequisite(
             f"The sandbox's user cannot read what is to be shown as {target}.",

@@ -242,7 +242,7 @@ class _Run:
                     "The machine ran out of memory and ended the container.",
                     todo="Close other programs, or give the run a lower memory limit.",
                 )
-            if self._killed_by_others(api, state):
+            if self._killed_by_others(api):
                 raise HarnessFault("The container was ended from outside.")
         return Ended(
             returncode=status if self.reason is None else 128 + signal.SIGKILL,
@@ -252,7 +252,7 @@ class _Run:
             peak_memory_bytes=self.peak,
         )
 
-    def _killed_by_others(self, api: Any, state: dict[str, Any]) -> bool:
+    def _killed_by_others(self, api: Any) -> bool:
         """Did somebody tell the engine to kill it?"""
         with telling("asking why a container ended"):
             events = api.events(
@@ -260,8 +260,7 @@ class _Run:
                 since=int(time.time()) - 600,
                 filters={"container": self._container, "event": ["kill", "stop"]},
             )
-            with contextlib.closing(events):
-                return any(True for _ in events)
+            return bool(list(events))  # to its end: it closes its connection then
 
     def _watch(self) -> None:
         """Look at time, processes, memory and disk until the end; kill at a limit."""

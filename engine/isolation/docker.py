@@ -16,6 +16,7 @@ from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.isolation import container, programs
 from engine.isolation.checks import USER, check_command
+from engine.isolation.companion import Companion
 from engine.isolation.container_run import Plan, remove_container, run_container
 from engine.isolation.engine_api import Engine, find_engine, telling
 from engine.isolation.folders import check_room, hand_over, opened, remove_tree
@@ -127,7 +128,7 @@ class Docker:
     ) -> Ended:
         """See `Sandbox.run`."""
         image = self.image()
-        check_command(command)
+        check_command(command, as_others=True)
         for name in command.programs:
             if name not in image.programs:
                 wanted = ",".join([*image.programs, name])
@@ -140,9 +141,22 @@ class Docker:
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(opened(command.job_folder))
             check_room(folder)
-            hand_over(folder, USER)
             _running.add(mark)
             stack.callback(_running.discard, mark)
+            companion: Companion | None = None
+            if os.geteuid() == 0 and not engine.is_rootless:
+                hand_over(folder, USER)
+            else:
+                companion = stack.enter_context(
+                    Companion(
+                        engine,
+                        image=image.digest,
+                        folder=command.job_folder,
+                        limits=command.limits,
+                        name=f"{mark}-folder",
+                        labels=container.labels(self._home, "helper", mark),
+                    )
+                )
             return run_container(
                 Plan(
                     engine=engine,
@@ -155,6 +169,7 @@ class Docker:
                     name=mark,
                     job_folder=folder,
                     limits=command.limits,
+                    measure=companion,
                 ),
                 job=job,
                 on_output=on_output,

@@ -25,6 +25,8 @@ OLDEST = (1, 41)
 """The first version of the engine's API that is enough (Docker 20.10)."""
 
 ENV_HOST = "DOCKER_HOST"
+PLACES = ("/var/run/docker.sock",)
+"""Where an engine of the system listens."""
 
 _SECONDS = 60.0
 _HEAD = 64 * 1024
@@ -193,7 +195,7 @@ def find_engine() -> Engine:
                 todo=f"Unset {ENV_HOST}, or let it name unix:///var/run/docker.sock.",
             )
         return Engine(Path(named.removeprefix("unix://")))
-    places = [Path("/var/run/docker.sock")]
+    places = [Path(place) for place in PLACES]
     runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
     places.append(Path(runtime, "docker.sock"))
     for place in places:

@@ -50,6 +50,7 @@ PACKAGES = ("duckdb", "pandas", "numpy")
 TOOLS = (
     *("sh", "bash", "env", "id", "true", "false", "sleep", "timeout", "nproc", "uname", "date"),
     *("ls", "cat", "cp", "mv", "ln", "rm", "mkdir", "rmdir", "mkfifo", "touch", "chmod", "stat"),
+    *("chown",),
     *("basename", "dirname", "du", "find", "xargs", "tee", "seq", "gzip", "diff"),
     *("head", "tail", "wc", "sort", "uniq", "cut", "tr", "grep", "sed", "awk"),
 )

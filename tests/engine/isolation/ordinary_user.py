@@ -16,7 +16,7 @@ from engine.isolation.promises.conformance import check_promises
 
 def main() -> None:
     home = open_home(sys.argv[1])
-    backend = choose_backend(home)
+    backend = choose_backend(home, sys.argv[2])
     job = home.root / "job"
     job.mkdir()
     canary = run_canary(backend, job_folder=job, private=[home.root])

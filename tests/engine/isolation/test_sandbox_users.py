@@ -18,6 +18,7 @@ from absence import absent
 
 from engine.base.paths import Home, open_home
 from engine.isolation.bubblewrap import Bubblewrap
+from engine.isolation.engine_api import ENV_HOST
 from engine.isolation.orphans import end_orphans
 from engine.isolation.rootfs import sandbox_root
 
@@ -77,7 +78,14 @@ _WITH_BIND = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
 
 
 @pytest.mark.slow
-def test_as_an_ordinary_user(open_folder: Path):
+@pytest.mark.parametrize("backend", ["docker", "bubblewrap"])
+def test_as_an_ordinary_user(request: pytest.FixtureRequest, open_folder: Path, backend: str):
+    engine = {}
+    groups = "--clear-groups"
+    if backend == "docker":
+        place = request.getfixturevalue("docker_engine").place
+        engine = {ENV_HOST: f"unix://{place}"}
+        groups = f"--groups={place.stat().st_gid}"  # as members of the group docker have it
     command = [sys.executable]
     tree = ROOT
     if os.geteuid() == 0:
@@ -89,17 +97,18 @@ def test_as_an_ordinary_user(open_folder: Path):
         tree.mkdir()
         command = [
             "unshare", "--mount", "sh", "-c", _WITH_BIND, "sh", str(ROOT), str(tree),
-            "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", python,
+            "setpriv", f"--reuid={USER}", f"--regid={USER}", groups, python,
         ]  # fmt: skip
     site = Path(pytest.__file__).parents[1]
     if site.is_relative_to(ROOT):
         site = tree / site.relative_to(ROOT)
     done = subprocess.run(
-        [*command, tree / HERE.relative_to(ROOT) / "ordinary_user.py", open_folder / "home"],
+        [*command, tree / HERE.relative_to(ROOT) / "ordinary_user.py", open_folder / "home",
+         backend],
         capture_output=True, text=True, check=False, timeout=240, cwd="/",
         env={
             "PATH": "/usr/bin:/bin", "HOME": str(open_folder), "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": f"{tree}:{site}",
+            "PYTHONPATH": f"{tree}:{site}", **engine,
         },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
