@@ -64,7 +64,7 @@ table = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=table, second=table)
 def test_counts_agree_with_the_rows(tmp_path: Path, first, second):
     reference = pd.DataFrame({"id": range(6), "x": [0, 1, 2, 0, 1, 2], "y": [0, None, 1, 0, 1, 0]})
