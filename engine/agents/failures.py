@@ -53,9 +53,10 @@ def model_failure(
     """
     asked = [line for line in egress if line.get("allowed", True) and line.get("why") != "local"]
     answered = any(_good(line.get("status")) for line in asked)
-    if outcome.ended_by == "timeout" and outcome.stopped is None and asked and not answered:
+    if _time_was_up(outcome) and asked and not answered:
         # It waited in vain for its first answer: the time is not what was wrong.
-        return _given_up(asked, None, outcome.in_words, answered=False)
+        words = outcome.in_words if outcome.stopped is None else outcome.stopped.detail
+        return _given_up(asked, None, words, answered=False)
     early = _stopped(outcome, egress)
     if early is not None:
         return early
@@ -95,6 +96,13 @@ def _stopped(outcome: Outcome, egress: Sequence[Mapping[str, Any]] = ()) -> Fail
         return None
     reason = "timeout" if outcome.ended_by == "timeout" else "agent_nonzero_exit"
     return Failure(reason=reason, detail=outcome.in_words or f"Stopped: {outcome.ended_by}.")
+
+
+def _time_was_up(outcome: Outcome) -> bool:
+    """The sandbox's limit of time, or the model's budget of it."""
+    if outcome.stopped is not None:
+        return outcome.stopped.budget == "seconds"
+    return outcome.ended_by == "timeout"
 
 
 def _given_up(

@@ -16,7 +16,7 @@ from typing import Any
 
 from engine import __version__
 from engine.agents.interface import DATABASE, INSTRUCTION, JOB, Agent, AgentRequest, Launch
-from engine.base.errors import StorageFull
+from engine.base.errors import Cancelled, HarnessFault, StorageFull
 from engine.base.files import sha256_of
 from engine.base.jobs import Job
 from engine.base.paths import Home
@@ -235,14 +235,22 @@ class RunMachine:
             mounts=assignment.mounts,
             limits=assignment.limits,
         )
+        skills = list(run.facts()["skills"])
+        facts = working.facts_of(worked, skills)
+        broken = worked.failure is not None and worked.failure.reason == "exception"
+        if broken or worked.cancelled:
+            run.note(facts)
+        if worked.cancelled:
+            raise Cancelled
+        if broken:
+            raise HarnessFault("The run's way to its model broke.", details=_detail(worked))
         if shutil.disk_usage(self._home.runs).free < LEAST_ROOM:
             raise StorageFull(
                 "The disk became full while the agent was at work, so its result counts for "
                 "nothing.",
                 todo="Free some space (or move the home folder with --home) and run it again.",
             )
-        skills = list(run.facts()["skills"])
-        run.enter(State.COLLECTING, working.facts_of(worked, skills))
+        run.enter(State.COLLECTING, facts)
         return worked
 
 
@@ -300,6 +308,10 @@ def _hashes(work: Path, given: frozenset[str]) -> dict[str, str]:
         for entry in hostile.walk(work)
         if entry.name in given or entry.name.startswith(folders)
     }
+
+
+def _detail(worked: Worked) -> str | None:
+    return None if worked.failure is None else worked.failure.detail
 
 
 def _endpoint(way: Way | None) -> dict[str, Any] | None:

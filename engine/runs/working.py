@@ -13,7 +13,6 @@ from typing import Any
 from engine.agents.interface import HOME, JOB, Agent, Failure, Launch, Outcome
 from engine.agents.traces import TraceSummary
 from engine.agents.traces.open import trace_reader
-from engine.base.errors import HarnessFault
 from engine.base.jobs import SimpleJob
 from engine.gateway.gateway import FOLDER, open_gateway
 from engine.gateway.interface import PORT, SOCKET, Budget, Endpoint, Stopped, Usage
@@ -65,6 +64,11 @@ class Worked:
     """The end of it."""
     stderr: str
     """The end of it."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Did the user stop it?"""
+        return self.ended.reason == "cancelled" and self.stopped is None
 
 
 def laid_out(agent: Agent, launch: Launch) -> dict[str, bytes]:
@@ -118,9 +122,10 @@ def work(
 ) -> Worked:
     """Let the agent work until it ends or is ended; nothing of it lives afterwards.
 
+    The user's cancel, and a gateway that broke, are told in what is returned: what was used up
+    to then belongs to the record.
+
     Raises:
-        Cancelled: the user stopped it.
-        HarnessFault: the gateway broke.
         M4Error: the sandbox could not be started; there is no room for the log.
     """
     log = _log(run, agent)
@@ -163,7 +168,6 @@ def work(
     usage = None if gateway is None else gateway.usage()
     if way is None:
         (run.place / EGRESS).write_bytes(b"")  # there is no network to log
-    run.job.check()
     trace = log.summary() if isinstance(log, StreamLog) else None
     outcome = Outcome(
         returncode=ended.returncode,
@@ -172,9 +176,9 @@ def work(
         stopped=stop.why,
         stderr=log.tail("stderr"),
     )
-    failure = agent.failure(outcome, trace, egress_lines(run.place))
-    if failure is not None and failure.reason == "exception":
-        raise HarnessFault(f"The run's gateway broke: {failure.detail}")
+    failure = None
+    if ended.reason != "cancelled" or stop.why is not None:
+        failure = agent.failure(outcome, trace, egress_lines(run.place))
     return Worked(
         ended=ended,
         stopped=stop.why,

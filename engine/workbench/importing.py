@@ -17,6 +17,7 @@ from typing import Any
 
 import psutil
 
+from engine import audit
 from engine.base.errors import BadInput, UsageError
 from engine.base.files import os_error
 from engine.base.jobs import Job
@@ -82,7 +83,8 @@ def rescore(home: Home, store: RunStore, run_id: str, source: str, *, job: Job) 
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise os_error(error, "making a folder for the score") from error
-    verdict = judge_for(task, home).judge(task, reference, {OUTPUT: output}, place, job=job)
+    with audit.recorded(home, "run.rescore", source=source, object=run_id):
+        verdict = judge_for(task, home).judge(task, reference, {OUTPUT: output}, place, job=job)
     found = _compared(run, source, verdict)
     manifest = reference_state(home, source, task.target).manifest
     store.note_published(
@@ -166,6 +168,7 @@ def _take(home: Home, store: RunStore, found: Published, unpacked: bool) -> str 
         except OSError as error:
             raise os_error(error, "taking over a run") from error
     facts = {name: found.raw[name] for name in _KEPT if name in found.raw}
+    audit.note(home, "run.import", source=None, object=run_id)
     entered = store.add_published(found.summary, folder, facts)
     return None if entered else "Another run of that name was begun just now."
 

@@ -20,7 +20,7 @@ from run_bench import Bench
 from sandbox_store import share_sandbox
 
 from engine.agents.traces import TraceStep
-from engine.base.errors import Cancelled
+from engine.base.errors import Cancelled, HarnessFault
 from engine.base.jobs import SimpleJob
 from engine.gateway.interface import Budget, Endpoint
 from engine.isolation.bubblewrap import Bubblewrap
@@ -95,6 +95,31 @@ def egress(bench: Bench, record: dict[str, Any]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+def assert_counted(record: dict[str, Any], steps: int, model: str) -> None:
+    """Trace and gateway have counted the same, and what the model said."""
+    used = [tokens_of(number) for number in range(steps)]
+    usage = record["token_usage"]
+    assert usage["input_tokens"] == sum(tokens.input for tokens in used)
+    assert usage["cached_input_tokens"] == sum(tokens.cached for tokens in used)
+    assert usage["output_tokens"] == sum(tokens.output for tokens in used)
+    assert usage["turns"] == steps
+    assert usage["counted_by"] == "trace"
+    assert usage["disagreement"] is None
+    assert usage["model_strings"] == [model]
+    assert record["gateway"]["usage"]["requests"] == steps
+    assert record["gateway"]["stopped"] is None
+
+
+def assert_repeats(bench: Bench, record: dict[str, Any], commands: int) -> None:
+    """The same again without a model gives the same."""
+    again = bench.record(bench.run(bench.repeat(bench.home.runs / record["run_id"])))
+    found = again["replay"]
+    assert (found["agent"], found["of"]) == (record["agent"], record["run_id"])
+    assert (found["commands"], found["skipped"]) == (commands, [])
+    assert found["same_output"] is True
+    assert (found["reward_recorded"], found["reward_now"]) == (1.0, 1.0)
+
+
 @pytest.fixture(params=["docker", "bubblewrap"])
 def sandbox(request: pytest.FixtureRequest, bench: Bench) -> Sandbox:
     """Each backend in turn."""
@@ -128,18 +153,7 @@ def test_a_whole_run_with_its_record(bench: Bench, sandbox: Sandbox, name: str):
     assert record["trace"]["closing"] == "success"
     assert record["trace"]["commands"] >= 2
 
-    used = [tokens_of(number) for number in range(len(steps))]
-    usage = record["token_usage"]
-    assert usage["input_tokens"] == sum(tokens.input for tokens in used)
-    assert usage["cached_input_tokens"] == sum(tokens.cached for tokens in used)
-    assert usage["output_tokens"] == sum(tokens.output for tokens in used)
-    assert usage["turns"] == len(steps)
-    assert usage["counted_by"] == "trace"
-    assert usage["disagreement"] is None
-    assert usage["model_strings"] == [MODELS[name]]
-    assert record["gateway"]["usage"]["requests"] == len(steps)
-    assert record["gateway"]["stopped"] is None
-
+    assert_counted(record, len(steps), MODELS[name])
     assert record["skills"] == ["adding"]
     assert record["skill_files"] == [f"{FOLDERS[name]}/skills/adding/SKILL.md"]
     assert "adding" in record["skills_read"]
@@ -163,18 +177,7 @@ def test_a_whole_run_with_its_record(bench: Bench, sandbox: Sandbox, name: str):
     assert "$ ls; exit 3" in log_of(place, run)
     assert [event.text for event in events if event.kind == "state"][-1] == "done"
 
-
-@pytest.mark.parametrize("name", APIS)
-def test_a_recorded_agent_is_replayed_without_a_model(bench: Bench, name: str):
-    record = go(bench, name, Step(say="I fail.", command="exit 3"), WRITE, DONE)
-    again = bench.record(bench.run(bench.repeat(bench.home.runs / record["run_id"])))
-    found = again["replay"]
-    assert found["agent"] == name
-    assert found["of"] == record["run_id"]
-    assert (found["commands"], found["skipped"]) == (2, [])
-    assert found["same_output"] is True
-    assert (found["reward_recorded"], found["reward_now"]) == (1.0, 1.0)
-    assert found["ended_differently"] == 0
+    assert_repeats(bench, record, len(commands))
 
 
 def test_no_skill_is_there_without_one(bench: Bench):
@@ -205,15 +208,26 @@ def test_what_the_endpoint_does_is_no_score(bench: Bench, name: str, what: str):
         assert record["agent_result"]["retry_at"] is not None
 
 
+HANG = Step(say="Never.", trouble=Trouble(trick="hang"))
+
+
 @pytest.mark.parametrize("name", APIS)
-def test_an_endpoint_that_hangs_ends_at_the_time_limit(bench: Bench, name: str):
-    hang = Step(say="Never.", trouble=Trouble(trick="hang"))
-    record = go(bench, name, WRITE, hang, time_limit_seconds=20)
-    assert record["failure_reason"] in ("timeout", "model_error")
-    assert record["agent_result"]["ended_by"] in ("timeout", "exited")
+def test_an_endpoint_that_hangs_ends_with_the_budget_of_time(bench: Bench, name: str):
+    record = go(bench, name, HANG, budget=Budget(seconds=2))
+    # It never had an answer: the endpoint's doing, not the agent's.
+    assert (record["failure_reason"], record["reward"]) == ("model_error", None)
+    assert record["gateway"]["stopped"]["budget"] == "seconds"
+
+
+def test_an_endpoint_that_hangs_ends_at_the_time_limit(bench: Bench):
+    record = go(bench, "pi", WRITE, HANG, time_limit_seconds=20)
     # It had been answered: the time is what was used up, and what it wrote is kept.
-    assert record["reward"] == (0.0 if record["failure_reason"] == "timeout" else None)
+    assert (record["failure_reason"], record["reward"]) == ("timeout", 0.0)
+    assert record["agent_result"]["ended_by"] == "timeout"
     assert (bench.home.runs / record["run_id"] / "output.csv").exists()
+    # Without any answer it is the endpoint's doing.
+    record = go(bench, "pi", HANG, time_limit_seconds=10)
+    assert (record["failure_reason"], record["reward"]) == ("model_error", None)
 
 
 @pytest.mark.parametrize("name", APIS)
@@ -259,9 +273,12 @@ def test_another_host_through_the_gateway_ends_the_run(bench: Bench):
     assert refused[0]["why"] == "other_host"
 
 
-def test_a_refusal_of_the_model_leaves_no_output(bench: Bench):
-    record = go(bench, "claude", Step(say="I will not.", refusal=True))
-    assert (record["failure_reason"], record["reward"]) == ("no_output", 0.0)
+@pytest.mark.parametrize("name", APIS)
+def test_a_refusal_of_the_model_scores_zero(bench: Bench, name: str):
+    record = go(bench, name, Step(say="I will not.", refusal=True))
+    # Some programs call it an error, others are simply done.
+    assert record["failure_reason"] in ("no_output", "agent_nonzero_exit")
+    assert record["reward"] == 0.0
 
 
 def test_cancel_ends_agent_and_gateway(bench: Bench):
@@ -276,7 +293,26 @@ def test_cancel_ends_agent_and_gateway(bench: Bench):
         go(bench, "pi", Step(say="Wait.", gate=gate), on_event=tell, job=job)
     record = bench.record(bench.store.list()[0].run_id)
     assert (record["failure_reason"], record["reward"]) == ("cancelled", None)
+    assert record["trace"]["closing"] == "missing"
+    assert record["gateway"]["stopped"] is None
     assert not (bench.home.runs / record["run_id"] / "gateway").exists()
+
+
+def test_a_gateway_that_breaks_is_our_fault(bench: Bench):
+    gate = threading.Semaphore(0)
+
+    def tell(event: RunEvent) -> None:
+        if event.step is not None and event.step.command is not None:
+            for process in psutil.Process().children():
+                if "engine.gateway.process" in process.cmdline():
+                    process.kill()
+
+    with pytest.raises(HarnessFault, match="way to its model broke"):
+        go(bench, "pi", WRITE, replace(DONE, gate=gate), on_event=tell)
+    record = bench.record(bench.store.list()[0].run_id)
+    assert (record["failure_reason"], record["reward"]) == ("exception", None)
+    assert record["gateway"]["stopped"]["kind"] == "fault"
+    assert record["gateway"]["usage"]["requests"] >= 1
 
 
 @pytest.mark.parametrize("state", ["running", "step", "collecting", "linting"])
