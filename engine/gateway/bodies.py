@@ -96,9 +96,7 @@ _CLOUD_MODELS = re.compile(r"[:-]cloud$")
 """Models that a server on this machine hands on to its maker's machines."""
 _MODEL = re.compile(r"[!-~]{1,200}")
 
-_REMOTE_BLOCKS = frozenset(
-    {"container_upload", "mcp_approval_response", "item_reference", "input_file_search"}
-)
+_REMOTE_BLOCKS = ("container_upload", "mcp_approval_response", "item_reference")
 _DATA = re.compile(r"data:[a-z]+/[A-Za-z0-9.+-]+(;[A-Za-z0-9=.-]+)*;base64,", re.IGNORECASE)
 
 
@@ -178,19 +176,18 @@ def check_body(
     document = parse(raw)
     try:
         passed, dropped = _checked(api, document)
-    except RecursionError:
-        raise Forbidden(400, "body", "The request's body is nested too deeply.") from None
-    model = path_model if api == "generate" else passed.get("model")
-    _check_model(model, local_only=local_only)
-    streams = passed.get("stream") is True
-    if kind == "model":
-        _complete(api, passed, streams=streams)
-    return Body(
-        data=json.dumps(passed, separators=(",", ":")).encode(),
-        model=model,
-        streams=streams,
-        dropped=tuple(sorted(dropped)[:10]),
-    )
+        model = path_model if api == "generate" else passed.get("model")
+        _check_model(model, local_only=local_only)
+        streams = passed.get("stream") is True
+        if kind == "model":
+            _complete(api, passed, streams=streams)
+        data = json.dumps(passed, separators=(",", ":")).encode()
+    except Forbidden:
+        raise
+    except Exception:
+        # Whatever odd thing is in it, it is the agent's doing and no fault of ours.
+        raise Forbidden(400, "body", "The request's body cannot be understood.") from None
+    return Body(data=data, model=model, streams=streams, dropped=tuple(sorted(dropped)[:10]))
 
 
 def _checked(api: Api, document: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
@@ -294,7 +291,7 @@ def _check_choice(api: Api, choice: Any) -> None:
     inner = allowed.get("tools") if isinstance(allowed, dict) else None
     for each in (choice, *_dicts(choice.get("tools")), *_dicts(inner)):
         kind = each.get("type", "function")
-        if kind not in _LOCAL_TOOLS[api] | {"allowed_tools", "shell"}:
+        if not isinstance(kind, str) or kind not in _LOCAL_TOOLS[api] | {"allowed_tools", "shell"}:
             raise _refuse(f"the tool {_word(kind)}")
 
 

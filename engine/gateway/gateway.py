@@ -158,7 +158,7 @@ class Gateway:
 
     def _stop(self, stopped: Stopped) -> None:
         with self._lock:
-            if self._stopped is not None or self._closing:
+            if self._stopped is not None:
                 return
             self._stopped = stopped
         self._on_stop(stopped)
@@ -243,8 +243,8 @@ def open_gateway(
         folder: made here (its parent exists), holds the socket, removed at the end.
         egress: file that gets a line per request.
         permit_remote: the source's policy allows this endpoint though it is another machine's.
-        on_stop: called at most once, from another thread, when the run has to end; never for a
-            `close`.
+        on_stop: called at most once, from another thread, when the run has to end; before `close`
+            returns at the latest, if that was so before.
         job: its cancel ends the wait for the start.
         idle_seconds: without a byte of an answer for so long, the agent gets an error.
         body_seconds: in which a request's body has to be there.

@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-import aiohttp
 from aiohttp import web
 
 from engine.gateway.answers import FINAL
@@ -26,6 +25,10 @@ BODY_MOST = 32 << 20
 """Bytes of a request's body."""
 BODY_SECONDS = 60.0
 """In which a request's body has to be here."""
+HELD_MOST = 128 << 20
+"""Bytes of all bodies that are here at the same time."""
+_HELLOS, _LAST_LINES = 1000, 100
+"""Requests that are answered here; lines that are still logged once the run has ended."""
 _OK, _FAULT = 200, 500
 
 
@@ -73,6 +76,7 @@ class Proxy:
         self._redactor = redactor
         self._body_seconds = body_seconds
         self._planted = tuple(word.encode() for word in planted)
+        self._held = self._hellos = self._lines_after = 0
         self._timer: asyncio.TimerHandle | None = None
         self._stop_seen = asyncio.Event()
         self.stopped: Stopped | None = None
@@ -140,30 +144,35 @@ class Proxy:
         if request.method != "POST" and request.body_exists:
             raise Forbidden(400, "framing", "This request must not have a body.")
         if passed.kind == "hello":
+            self._hellos += 1
+            if self._hellos > _HELLOS:
+                raise Forbidden(403, "path", "This was asked often enough.")
             line.allowed, line.status, line.why = True, _OK, "local"
             line.seconds = time.monotonic() - begun
             self._write(line)
             return web.Response()
-        body: Body | None = None
-        if request.method == "POST":
-            raw = await self._body(request)
-            self._check_planted(raw)
-            body = check_body(
-                self._api,
-                passed.kind,
-                raw,
-                path_model=passed.model,
-                local_only=self._local_only,
-            )
-            self._check_planted(body.data)  # written anew: no escapes hide a letter
-            line.model, line.dropped = body.model, body.dropped
-        size = len(body.data) if body else 0
-        if (end := self._ledger.begin(line.model, size)) is not None:
-            self.stop(end)
-            raise Forbidden(FINAL[self._api], "budget", end.detail)
-        line.allowed, line.bytes_out = True, size
-        self._start_clock()
-        return await self._forward(request, passed, body, line, begun)
+        raw = await self._body(request) if request.method == "POST" else None
+        try:
+            body = None if raw is None else self._checked(passed, raw)
+            if body is not None:
+                line.model, line.dropped = body.model, body.dropped
+            size = len(body.data) if body else 0
+            if (end := self._ledger.begin(line.model, size)) is not None:
+                self.stop(end)
+                raise Forbidden(FINAL[self._api], "budget", end.detail)
+            line.allowed, line.bytes_out = True, size
+            self._start_clock()
+            return await self._forward(request, passed, body, line, begun)
+        finally:
+            self._held -= len(raw or b"")
+
+    def _checked(self, passed: Passed, raw: bytes) -> Body:
+        self._check_planted(raw)
+        only = self._local_only
+        kind, model = passed.kind, passed.model
+        body = check_body(self._api, kind, raw, path_model=model, local_only=only)
+        self._check_planted(body.data)  # written anew: no escapes hide a letter
+        return body
 
     def _check_planted(self, data: bytes) -> None:
         if any(word in data for word in self._planted):
@@ -178,21 +187,31 @@ class Proxy:
 
     async def _body(self, request: web.BaseRequest) -> bytes:
         """The whole body, in time and of a bearable size."""
+        self._check_size(request.content_length or 0)
         parts: list[bytes] = []
         size = 0
         try:
             async with asyncio.timeout(self._body_seconds):
                 async for part in request.content.iter_any():
                     size += len(part)
-                    if size > BODY_MOST:
-                        words = "This request is longer than may be passed on."
-                        raise Forbidden(413, "too_long", words)
+                    self._held += len(part)
+                    self._check_size(size)
                     parts.append(part)
-        except TimeoutError:
-            raise Forbidden(408, "too_slow", "The request's body did not come in time.") from None
-        except (web.RequestPayloadError, aiohttp.ClientPayloadError, ConnectionError):
+        except BaseException as error:
+            self._held -= size
+            if isinstance(error, TimeoutError):
+                words = "The request's body did not come in time."
+                raise Forbidden(408, "too_slow", words) from None
+            if isinstance(error, Forbidden) or not isinstance(error, Exception):
+                raise
             raise Forbidden(400, "framing", "The request's body cannot be read.") from None
         return b"".join(parts)
+
+    def _check_size(self, size: int) -> None:
+        if size > BODY_MOST:
+            raise Forbidden(413, "too_long", "This request is longer than may be passed on.")
+        if self._held > HELD_MOST:
+            raise Forbidden(503, "too_much", "Too much was sent at the same time.")
 
     # -- passing on --------------------------------------------------------------------------
 
@@ -247,6 +266,9 @@ class Proxy:
             self.stop(end)
 
     def _write(self, line: Line) -> None:
+        self._lines_after += self.stopped is not None
+        if self._lines_after > _LAST_LINES:
+            return
         try:
             self._log.write(line)
         except OSError:

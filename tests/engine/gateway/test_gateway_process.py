@@ -201,8 +201,9 @@ def test_long_and_slow_bodies(tmp_path: Path) -> None:
             stream.settimeout(30)
             stream.sendall(head % 1000 + b'{"model"')
             assert stream.recv(100).split()[1] == b"408"
-        assert raw_ask(run.folder, head % (40 << 20) + b"x" * (33 << 20)).split()[1] == b"413"
+        assert raw_ask(run.folder, head % (40 << 20)).split()[1] == b"413"
         assert model.asked == []
+    assert [line["why"] for line in run.lines()] == ["too_slow", "too_long"]
 
 
 def test_an_agent_that_leaves_before_the_count_is_still_counted(tmp_path: Path) -> None:

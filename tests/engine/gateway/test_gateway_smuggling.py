@@ -189,6 +189,15 @@ def test_nothing_of_the_clients_own_reaches_the_endpoint(
         check_reached(request)
 
 
+def test_a_body_that_never_ends_is_cut(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.gateway.proxy.BODY_MOST", 100_000)
+    head = b"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    target.gateway.renew()
+    chunks = (b"4000\r\n" + b"x" * 0x4000 + b"\r\n") * 10
+    assert raw_ask(target.gateway.folder, head + chunks).split()[1] == b"413"
+    assert target.gateway._proxy._held == 0
+
+
 def test_the_log_has_a_harmless_line_for_everything(target: Target, tmp_path: Path) -> None:
     target.send(b"POST /\x1b[31m HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     target.send(b"GET /v1/" + b"x" * 3000 + b"?secret=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -203,3 +212,24 @@ def test_the_log_has_a_harmless_line_for_everything(target: Target, tmp_path: Pa
     assert KEY not in text
     assert {line["allowed"] for line in lines} == {True, False}
     assert {"ts", "method", "host", "port", "path", "allowed", "status", "why"} <= set(lines[0])
+
+
+def test_many_bodies_at_once_do_not_fill_the_memory(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.gateway.proxy.HELD_MOST", len(BODY) - 1)
+    answer, reached = target.send(post())
+    assert answer.split()[1] == b"503"
+    assert reached == []
+    monkeypatch.undo()
+    answer, reached = target.send(post())
+    assert answer.split()[1] == b"200"
+    assert target.gateway._proxy._held == 0
+
+
+def test_questions_that_cost_nothing_are_not_answered_for_ever(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.gateway.proxy._HELLOS", target.gateway._proxy._hellos)
+    answer, _ = target.send(b"")
+    assert answer.split()[1] == b"403"
