@@ -85,8 +85,10 @@ def report(diagnosis: Diagnosis) -> str:
     if not diagnosis.mismatches:
         return f"{diagnosis.task}: there are no mismatches."
     lines = [
-        f"{diagnosis.task}: {count(diagnosis.mismatches)} mismatching cells, "
-        f"{count(diagnosis.unexplained)} of them unexplained",
+        (
+            f"{diagnosis.task}: {count(diagnosis.mismatches)} mismatching cells, "
+            f"{count(diagnosis.unexplained)} of them unexplained"
+        ),
         "",
     ]
     for number, s in enumerate(diagnosis.ranked, start=1):
@@ -97,8 +99,10 @@ def report(diagnosis: Diagnosis) -> str:
     if keys.missing or keys.extra or keys.duplicates:
         lines += [
             "",
-            f"Keys: {count(keys.missing)} missing, {count(keys.extra)} extra, "
-            f"{count(keys.duplicates)} duplicate rows",
+            (
+                f"Keys: {count(keys.missing)} missing, {count(keys.extra)} extra, "
+                f"{count(keys.duplicates)} duplicate rows"
+            ),
         ]
     lines += ["", "By column"]
     for column in diagnosis.columns:
@@ -123,13 +127,13 @@ def report(diagnosis: Diagnosis) -> str:
 
 def _signature(number: int, s: Signature) -> list[str]:
     where = ", ".join(s.columns) if s.columns else "keys"
-    lines = [
-        f"{number:3}. {s.title} ({where})",
-        f"     {s.words}",
-        f"     explains {count(s.explained)} of {count(s.tested)} mismatches; "
+    fit = (
+        f"explains {count(s.explained)} of {count(s.tested)} mismatches; "
         f"{count(s.broken)} matches speak against it"
-        + (f"; row {s.counter_example} is a counter-example" if s.counter_example is not None else ""),
-    ]
+    )
+    if s.counter_example is not None:
+        fit += f"; row {s.counter_example} is a counter-example"
+    lines = [f"{number:3}. {s.title} ({where})", f"     {s.words}", f"     {fit}"]
     if s.change is not None:
         after = s.change.after or "left out"
         lines.append(f"     {s.change.query}: {s.change.before}  →  {after}")

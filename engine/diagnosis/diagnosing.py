@@ -90,7 +90,7 @@ def diagnose(
         table.con.close()
 
 
-def _diagnosed(
+def _diagnosed(  # noqa: PLR0917
     table: Table,
     task: Task,
     info: SourceInfo | None,

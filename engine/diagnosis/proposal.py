@@ -99,9 +99,7 @@ def _one(
     agent = _agent(signature, agent_sql)
     clues += [Clue("agent", _cut(line), "trace") for line in agent]
     if signature.change is not None:
-        clues.append(
-            Clue("reference", _cut(signature.change.before), signature.change.query)
-        )
+        clues.append(Clue("reference", _cut(signature.change.before), signature.change.query))
     undefined = _undefined(task, signature)
     clues += undefined
     fault, words = _decide(signature, said, bool(undefined), bool(agent))

@@ -1,0 +1,1 @@
+"""Computing a reference again with one change of its SQL, on a part of a source."""

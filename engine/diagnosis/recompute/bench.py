@@ -21,9 +21,15 @@ from engine.base.duck import quote
 from engine.base.jobs import Job
 from engine.concepts import Graph, Query
 from engine.concepts.query import DERIVED
-from engine.diagnosis.recompute.items import dictionary
+from engine.diagnosis.recompute.items import dictionary, items_read, near
 from engine.diagnosis.recompute.mutation import Mutation
-from engine.diagnosis.recompute.patients import SOURCE, attach, copy_part
+from engine.diagnosis.recompute.patients import (
+    SOURCE,
+    attach,
+    choose_patients,
+    copy_part,
+    source_columns,
+)
 from engine.diagnosis.recompute.slicing import Parsed, Slice, parse
 from engine.diagnosis.recompute.writing import written
 
@@ -38,7 +44,6 @@ class Bench:
 
     Args:
         source: the source's database file.
-        kind: ``mimic-iv`` or ``eicu``.
         target: the target.
         graph: the concepts.
         patients: whose rows; all when None.
@@ -49,7 +54,6 @@ class Bench:
     def __init__(
         self,
         source: Path,
-        kind: str,
         target: Query,
         graph: Graph,
         *,
@@ -69,15 +73,19 @@ class Bench:
             with duck.interruptible(self.con, job):
                 attach(self.con, source)
                 tables = graph.base_tables(target)
-                copy_part(self.con, kind, tables, patients)
-                self.items = dictionary(self.con, [t for t in tables if "events" in t], SOURCE)
+                condition = choose_patients(self.con, patients)
+                present = source_columns(self.con)
+                self.items = dictionary(
+                    self.con, tables, SOURCE, lambda t: condition(t, present.get(t, set()))
+                )
+                read = items_read(self.order)
+                others = {o.number for item in read for o in near(item, self.items, read)}
+                copy_part(self.con, tables, condition, read | others)
                 self.con.execute(f"DETACH {SOURCE}")
                 self.con.execute(f"CREATE SCHEMA IF NOT EXISTS {DERIVED}")
                 self.con.execute(f"CREATE SCHEMA {_TRIAL}")
                 for query in self.order:
-                    self.con.execute(
-                        f"CREATE TABLE {DERIVED}.{quote(query.name)} AS {query.sql}"
-                    )
+                    self.con.execute(f"CREATE TABLE {DERIVED}.{quote(query.name)} AS {query.sql}")
         except duckdb.Error as error:
             self.con.close()
             raise duck.in_words(error, "preparing a part of the source") from error

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import duckdb
 from sqlglot import exp
 
+from engine.concepts import Query
 from engine.diagnosis.recompute.mutation import Edit, Mutation, short
 from engine.diagnosis.recompute.slicing import Parsed
 
@@ -20,6 +21,7 @@ _DICTIONARIES = {
     "mimiciv_icu.outputevents": ("mimiciv_icu.d_items", "category"),
     "mimiciv_hosp.labevents": ("mimiciv_hosp.d_labitems", "fluid"),
 }
+_ITEM_NUMBER = re.compile(r"(?<![\w.])\d{5,6}(?![\w.])")
 _WORD = re.compile(r"[a-z]{3,}")
 
 
@@ -36,30 +38,40 @@ class Item:
 
 
 def dictionary(
-    con: duckdb.DuckDBPyConnection, events: Sequence[str], source: str
+    con: duckdb.DuckDBPyConnection,
+    tables: Iterable[str],
+    source: str,
+    where: Callable[[str], str],
 ) -> dict[int, Item]:
-    """The items that occur in the sampled event tables, by number.
+    """The items that occur in the events of a sample, by number.
 
     Args:
-        con: the database of the sample; the source is attached.
-        events: names of event tables of the sample (``schema.table``).
+        con: where the source is attached.
+        tables: tables that are read (``schema.table``).
         source: under what name the source is attached.
+        where: an SQL condition for the sample's rows of a table.
     """
     found: dict[int, Item] = {}
-    for table in events:
+    for table in tables:
         if table not in _DICTIONARIES:
             continue
         listed, kind = _DICTIONARIES[table]
         try:
             rows = con.execute(
                 f"SELECT e.itemid, d.label, d.{kind}, e.n FROM (SELECT itemid, count(*) AS n "  # noqa: S608 - our own names
-                f"FROM {table} GROUP BY itemid) e JOIN {source}.{listed} d USING (itemid)"
+                f"FROM {source}.{table} WHERE {where(table)} GROUP BY itemid) e "
+                f"JOIN {source}.{listed} d USING (itemid)"
             ).fetchall()
         except duckdb.Error:  # no dictionary: no other items to try
             continue
         for number, label, kind_, count in rows:
             found[int(number)] = Item(int(number), str(label), str(kind_), int(count))
     return found
+
+
+def items_read(queries: Iterable[Query]) -> set[int]:
+    """The item numbers in the SQL of queries (and perhaps other numbers of that length)."""
+    return {int(n) for query in queries for n in _ITEM_NUMBER.findall(query.sql)}
 
 
 def near(item: int, items: Mapping[int, Item], known: set[int]) -> list[Item]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
 import duckdb
@@ -51,23 +51,15 @@ def make_owners(con: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str]) 
     return True
 
 
-def copy_part(
-    con: duckdb.DuckDBPyConnection,
-    kind: str,
-    tables: Mapping[str, set[str]],
-    patients: Sequence[str] | None,
-) -> None:
-    """Copy the rows of `patients` (all when None) of the tables that are read.
+def choose_patients(
+    con: duckdb.DuckDBPyConnection, patients: Sequence[str] | None
+) -> Callable[[str, Set[str]], str]:
+    """A way to say, for a table and its columns, which of its rows are those of `patients`.
 
-    Only the columns that are read come along. Tables that know no patient come whole.
+    Returns:
+        A function from table and columns to an SQL condition; ``true`` where all rows count, as
+        in tables that know no patient.
     """
-    present: dict[str, set[str]] = {}
-    for table, column in con.execute(
-        "SELECT schema_name || '.' || table_name, column_name FROM duckdb_columns() "
-        "WHERE database_name = ?",
-        [SOURCE],
-    ).fetchall():
-        present.setdefault(str(table), set()).add(str(column))
     con.execute("CREATE TABLE patients AS SELECT unnest(?::VARCHAR[]) AS patient", [patients or []])
     # Whole patients come along, whatever key the diff has.
     theirs = "{column}::VARCHAR IN (FROM patients)"
@@ -75,21 +67,53 @@ def copy_part(
         f"{{column}} IN (SELECT patientunitstayid FROM {SOURCE}.eicu_crd.patient "  # noqa: S608 - our own names
         "WHERE uniquepid::VARCHAR IN (FROM patients))"
     )
-    for table, columns in tables.items():
-        schema, name = table.split(".")
-        con.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
-        wanted = ", ".join(quote(c) for c in sorted(columns & present[table]))
-        where = ""
+
+    def condition(_table: str, columns: Set[str]) -> str:
         if patients is not None:
-            for column, chosen in (
+            for column, form in (
                 ("subject_id", theirs),
                 ("uniquepid", theirs),
                 ("patientunitstayid", stays),
             ):
-                if column in present[table]:
-                    where = f" WHERE {chosen.format(column=column)}"
-                    break
+                if column in columns:
+                    return form.format(column=column)
+        return "true"
+
+    return condition
+
+
+def source_columns(con: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
+    """Tables of the attached source (``schema.table``) and their columns."""
+    present: dict[str, set[str]] = {}
+    for table, column in con.execute(
+        "SELECT schema_name || '.' || table_name, column_name FROM duckdb_columns() "
+        "WHERE database_name = ?",
+        [SOURCE],
+    ).fetchall():
+        present.setdefault(str(table), set()).add(str(column))
+    return present
+
+
+def copy_part(
+    con: duckdb.DuckDBPyConnection,
+    tables: Mapping[str, set[str]],
+    condition: Callable[[str, Set[str]], str],
+    items: Iterable[int],
+) -> None:
+    """Copy the columns that are read of the rows that `condition` chooses.
+
+    Of tables of events only `items` come along.
+    """
+    present = source_columns(con)
+    listed = ", ".join(str(item) for item in sorted(set(items)))
+    for table, columns in tables.items():
+        schema, name = table.split(".")
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
+        wanted = ", ".join(quote(c) for c in sorted(columns & present[table]))
+        where = condition(table, present[table])
+        if "itemid" in columns and listed:
+            where += f" AND itemid IN ({listed})"
         con.execute(
             f"CREATE TABLE {quote(schema)}.{quote(name)} AS SELECT {wanted} "  # noqa: S608 - quoted
-            f"FROM {SOURCE}.{quote(schema)}.{quote(name)}{where}"
+            f"FROM {SOURCE}.{quote(schema)}.{quote(name)} WHERE {where}"
         )

@@ -33,9 +33,9 @@ from engine.references import find_target
 
 ENOUGH = 12
 """Mismatches of a column that the first round's sample must hold, if there are as many."""
-FEW = (4, 10)
+FEW = (3, 8)
 """Patients with mismatches in it, at least and at most."""
-OTHERS = 6
+OTHERS = 4
 """Patients without any in it: what must stay as it is."""
 MOST_PATIENTS = 1000
 """In the second round."""
@@ -43,6 +43,8 @@ FINALISTS = 6
 """Changes of a column that come into the second round."""
 _DONE = 0.95
 """Share of a column's mismatches from which on nothing more is looked for."""
+_SURE = 5
+"""Mismatches that a change must explain without a contradiction for the search to end there."""
 _QUERY_SECONDS = 5.0
 _FINAL_SECONDS = 60.0
 
@@ -138,11 +140,16 @@ class Search:
         bench = self._bench(patients)
         columns = [] if position == KEYS else [self._column(position)]
         sample = self._sample(bench, patients, who)
-        if not sample.tested(position):
+        tested = sample.tested(position)
+        if not tested:
             return []
         mutations = all_mutations(parsed, sliced, bench.items, TARGET)
         scored: list[tuple[int, int, Mutation]] = []
-        for number, mutation in enumerate(mutations):
+        ring, perfect = 0, False
+        for number, (far, mutation) in enumerate(self._by_distance(mutations)):
+            if far > ring and perfect:
+                break  # what lies deeper would explain no more
+            ring = far
             if time.monotonic() > self._until:
                 self.skipped += len(mutations) - number
                 break
@@ -157,9 +164,22 @@ class Search:
             score = (0 if hits is None else int(hits.size)) - outcome.broken
             if score > 0:
                 scored.append((score, -number, mutation))
+            perfect = perfect or score == tested >= _SURE
         best = sorted(scored, key=lambda s: (-s[0], -s[1]))
         least = best[0][0] * 0.5 if best else 0
         return [mutation for score, _, mutation in best if score >= least][:FINALISTS]
+
+    def _by_distance(self, mutations: Iterable[Mutation]) -> list[tuple[int, Mutation]]:
+        """The changes with how many queries lie between them and the target, nearest first."""
+        graph = concept_graph()
+        far = {TARGET: 0}
+        edge = [self.target]
+        while edge:
+            names = [name for query in edge for name in query.concepts if name not in far]
+            far.update(dict.fromkeys(names, max(far.values()) + 1))
+            edge = [graph.concepts[name] for name in dict.fromkeys(names)]
+        ranked = [(min(far[q] for q in m.queries), m) for m in mutations]
+        return sorted(ranked, key=lambda pair: pair[0])
 
     def _second_round(
         self, mutation: Mutation, parsed: dict[str, Parsed], who: int
@@ -170,9 +190,7 @@ class Search:
         sample = self._sample(bench, patients, who)
         columns = [c for c in self.table.columns if not c.lacking]
         target = replace(self.target, name=TARGET)
-        sliced = slice_for(
-            concept_graph(), target, parsed, [c.name for c in columns], rows=True
-        )
+        sliced = slice_for(concept_graph(), target, parsed, [c.name for c in columns], rows=True)
         outcome = self._try(bench, sample, mutation, parsed, sliced, columns, patients)
         if outcome is None or outcome.explained <= outcome.broken:
             return None
@@ -188,9 +206,7 @@ class Search:
             broken=outcome.broken,
             counter_example=outcome.counter_example,
             change=Change(
-                query=", ".join(
-                    "the reference" if q == TARGET else q for q in mutation.queries
-                ),
+                query=", ".join("the reference" if q == TARGET else q for q in mutation.queries),
                 before=mutation.before,
                 after=mutation.after,
             ),
@@ -213,7 +229,7 @@ class Search:
         outside[KEYS] = np.setdiff1d(np.asarray(rows, np.int64), sample.rows[sample.keys])
         return {p: r for p, r in outside.items() if r.size}
 
-    def _try(
+    def _try(  # noqa: PLR0917
         self,
         bench: Bench,
         sample: Sample,
@@ -238,7 +254,6 @@ class Search:
         if patients not in self._benches:
             bench = Bench(
                 self.source,
-                self.kind,
                 self.target,
                 concept_graph(),
                 patients=patients,

@@ -107,7 +107,7 @@ def _is_marked(scope: Scope, parsed: Parsed, marked: set[int]) -> bool:
     return number is not None and number in marked
 
 
-def _slice_select(
+def _slice_select(  # noqa: C901, PLR0917 - one pass over the clauses
     scope: Scope,
     names: set[str],
     parsed: Parsed,
@@ -170,7 +170,9 @@ def _lends(join: exp.Join, used: list[exp.Column], through_star: set[str], scope
     if any(column.table in (alias, "") for column in used):
         return True
     source = scope.sources.get(alias)
-    offered = set(source.expression.named_selects) if isinstance(source, Scope) else set()
+    offered: set[str] = set()
+    if isinstance(source, Scope) and isinstance(source.expression, exp.Query):
+        offered = set(source.expression.named_selects)
     return bool(through_star & offered)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from engine.base.duck import quote
 from engine.diagnosis.signatures.candidate import KEYS, RowList
 from engine.diagnosis.table import Column, Table
+from engine.scoring.diff import DUPLICATE, EXTRA, MISSING
 
 Flags = npt.NDArray[np.bool_]
 
@@ -54,7 +55,7 @@ class Outcome:
         return sum(int(rows.size) for rows in self.cells.values())
 
 
-def take_sample(
+def take_sample(  # noqa: PLR0917
     con: duckdb.DuckDBPyConnection,
     table: Table,
     baseline: pa.Table,
@@ -96,11 +97,9 @@ def take_sample(
         cell = np.asarray(given[f"s{i}"], dtype=np.uint8)
         wrong[i] = again & np.isin(cell, (2, 3, 4))
         right[i] = again & np.isin(cell, (0, 1, 5))
-    keys = (status > 1) | ((status == 1) & here)
+    keys = (status > 1) | ((status == MISSING) & here)
     repeated = _flags(given["repeated"])
-    return Sample(
-        np.asarray(given["row"], dtype=np.int64), status, wrong, right, keys, repeated
-    )
+    return Sample(np.asarray(given["row"], dtype=np.int64), status, wrong, right, keys, repeated)
 
 
 def compare(
@@ -125,11 +124,13 @@ def compare(
         against |= off
     status = sample.key_status
     keys = sample.keys & (
-        ((status == 1) & ~present) | ((status == 2) & present) | ((status == 3) & multiple)
+        ((status == MISSING) & ~present)
+        | ((status == EXTRA) & present)
+        | ((status == DUPLICATE) & multiple)
     )
     cells[KEYS] = sample.rows[keys]
     # Keys that it predicts and the agent lacks, and rows that it repeats and the agent does not.
-    more = changed.num_rows - int((present & (status != 3)).sum())
+    more = changed.num_rows - int((present & (status != DUPLICATE)).sum())
     twice = multiple & (status == 0) & ~sample.repeated
     broken += max(0, more) + int(twice.sum())
     against |= twice
@@ -174,7 +175,7 @@ def _compared(
         ).fetchnumpy()
     finally:
         con.unregister("result_")
-    return dict(fetched)
+    return {name: np.asarray(values) for name, values in fetched.items()}
 
 
 def _value(column: Column, sql: str) -> str:

@@ -115,8 +115,10 @@ def _order(node: exp.Ordered) -> Iterator[Change]:
         yield (
             "first-last" if timed else "tie-break",
             exp.Ordered(this=exp.Literal.number(1)),
-            f"{'the first by ' if timed else 'ordered by '}{short(follows, 60)} chosen, not by "
-            f"{short(node.this, 60)}",
+            (
+                f"{'the first by ' if timed else 'ordered by '}{short(follows, 60)} chosen, "
+                f"not by {short(node.this, 60)}"
+            ),
             {"without": short(node)},
         )
     if not is_first and len(terms) > 1:

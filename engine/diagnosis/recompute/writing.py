@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Set
 
@@ -36,7 +37,7 @@ def written(parsed: Parsed, sliced: Set[int], mutation: Mutation | None) -> str:
                         tree = new
                     else:
                         old.replace(new)
-                        undo.append(lambda old=old, new=new: new.replace(old))
+                        undo.append(functools.partial(new.replace, old))
             for select in list(tree.find_all(exp.Select)):
                 _cut(select, parsed, sliced, undo)
             return tree.sql("duckdb")

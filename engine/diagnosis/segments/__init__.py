@@ -1,0 +1,1 @@
+"""Groups of stays in which mismatches are commoner than elsewhere."""

@@ -163,7 +163,9 @@ _UNIT = (
     Feature("source of admission", "category", "unitadmitsource"),
     Feature("age (years)", "number", "age"),
     Feature("length of stay (days)", "number", "los"),
-    Feature("hour of admission", "number", "try_cast(left(unitadmittime24::VARCHAR, 2) AS INTEGER)"),
+    Feature(
+        "hour of admission", "number", "try_cast(left(unitadmittime24::VARCHAR, 2) AS INTEGER)"
+    ),
     Feature("died in hospital", "flag", "hospitaldischargestatus = 'Expired'"),
     Feature("first stay of the hospital stay", "flag", "unitvisitnumber = 1"),
     _unit_has("nurse charting", "nursecharting", "nursingchartoffset"),
@@ -171,7 +173,8 @@ _UNIT = (
         "coma scale",
         "nursecharting",
         "nursingchartoffset",
-        "AND x.nursingchartcelltypevallabel IN ('Glasgow coma score', 'Score (Glasgow Coma Scale)')",
+        "AND x.nursingchartcelltypevallabel "
+        "IN ('Glasgow coma score', 'Score (Glasgow Coma Scale)')",
     ),
     _unit_has("intake and output", "intakeoutput", "intakeoutputoffset"),
     _unit_has("respiratory care", "respiratorycare", "respcarestatusoffset"),
@@ -214,16 +217,15 @@ def _make(
     key: str,
     listed: Sequence[Feature],
 ) -> tuple[Feature, ...]:
+    if not listed:
+        return ()
     shown = ", ".join(f"({f.sql}) AS f{n}" for n, f in enumerate(listed))
     place = table.keys.index(key)
     try:
         con.execute(
-            f"CREATE OR REPLACE TABLE memory.known AS SELECT any_value(e.{key}) AS key_, {shown} "  # noqa: S608 - our own names
-            f"FROM ({entity}) e GROUP BY ALL"
-            if not listed
-            else f"CREATE OR REPLACE TABLE memory.known AS SELECT e.{key} AS key_, {shown} "
-            f"FROM ({entity}) e WHERE e.{key} IS NOT NULL QUALIFY "
-            f"row_number() OVER (PARTITION BY e.{key}) = 1"
+            f"CREATE OR REPLACE TABLE memory.known AS SELECT e.{key} AS key_, {shown} "  # noqa: S608 - our own names
+            f"FROM ({entity}) e WHERE e.{key} IS NOT NULL "
+            f"QUALIFY row_number() OVER (PARTITION BY e.{key}) = 1"
         )
         con.execute(
             "CREATE OR REPLACE TABLE memory.features AS SELECT d.row, known.* EXCLUDE (key_) "  # noqa: S608 - our own names
@@ -242,18 +244,14 @@ def _works(con: duckdb.DuckDBPyConnection, entity: str, feature: Feature) -> boo
     return True
 
 
-def _entity(
-    kind: str, keys: Sequence[str]
-) -> tuple[str, str, tuple[Feature, ...]] | None:
+def _entity(kind: str, keys: Sequence[str]) -> tuple[str, str, tuple[Feature, ...]] | None:
     if kind == "eicu":
         return (_EICU, "patientunitstayid", _UNIT) if "patientunitstayid" in keys else None
     if "stay_id" in keys:
         return _MIMIC, "stay_id", (*_WHO, *_WHAT)
     for key in ("hadm_id", "subject_id"):
         if key in keys:
-            rest = tuple(
-                f for f in _WHO if f.name not in ("unit", "first stay of the admission")
-            )
+            rest = tuple(f for f in _WHO if f.name not in ("unit", "first stay of the admission"))
             data = tuple(f for f in _WHAT if "x.stay_id" not in f.sql)
             return _ADMISSION, key, (*rest, *data)
     return None

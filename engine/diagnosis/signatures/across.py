@@ -8,6 +8,9 @@ from engine.diagnosis.signatures.hypothesis import Hypothesis
 from engine.diagnosis.table import Column, Table
 
 _MANY_PARTS = 20
+_LEAST_ROWS, _LEAST_VALUES = 5, 3
+"""Below that a sum is no more than chance."""
+_NAMED = 4
 
 
 def across_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
@@ -77,7 +80,7 @@ def sum_parts(table: Table, column: Column) -> tuple[Column, ...]:
         for c in table.columns
         if c is not column and c.is_number and "INT" in c.r_type.upper() and not c.lacking
     ] or [c for c in table.columns if c is not column and c.is_number and not c.lacking]
-    if not 2 <= len(parts) <= _MANY_PARTS:
+    if not 1 < len(parts) <= _MANY_PARTS:
         return ()
     total = " + ".join(f"coalesce({c.r}, 0)" for c in parts)
     row = table.con.execute(
@@ -85,7 +88,12 @@ def sum_parts(table: Table, column: Column) -> tuple[Column, ...]:
         f"count(*) FILTER (WHERE abs({column.r} - ({total})) < 1e-6), "
         f"count(DISTINCT {column.r}) FROM diff WHERE key_status < 2"
     ).fetchone()
-    if row is None or int(row[0]) < 5 or int(row[1]) < int(row[0]) or int(row[2]) < 3:
+    if (
+        row is None
+        or int(row[0]) < _LEAST_ROWS
+        or int(row[1]) < int(row[0])
+        or int(row[2]) < _LEAST_VALUES
+    ):
         return ()
     return tuple(parts)
 
@@ -129,7 +137,7 @@ def _from_parts(table: Table, column: Column) -> Iterator[Hypothesis]:
 
 def _names(parts: tuple[Column, ...]) -> str:
     wrong = [c.name for c in parts if c.wrong] or [c.name for c in parts]
-    return ", ".join(wrong[:4]) + (", …" if len(wrong) > 4 else "")
+    return ", ".join(wrong[:_NAMED]) + (", …" if len(wrong) > _NAMED else "")
 
 
 def row_hypotheses(table: Table, column: Column) -> tuple[str, tuple[Hypothesis, ...]] | None:
@@ -138,7 +146,7 @@ def row_hypotheses(table: Table, column: Column) -> tuple[str, tuple[Hypothesis,
     Returns:
         SQL of a relation with `row` and the neighbours' values, and the hypotheses on it.
     """
-    if len(table.keys) < 2 or column.wrong == 0 or column.lacking:
+    if len(table.keys) == 1 or column.wrong == 0 or column.lacking:
         return None
     over = "OVER (PARTITION BY k0 ORDER BY row)"
     relation = (

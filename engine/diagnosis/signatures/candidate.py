@@ -104,9 +104,7 @@ def ask(
     ).fetchone()
     if row is None:
         return []
-    kept = [
-        (h, count, int(row[2 * n]), row[2 * n + 1]) for n, (h, count) in enumerate(fitting)
-    ]
+    kept = [(h, count, int(row[2 * n]), row[2 * n + 1]) for n, (h, count) in enumerate(fitting)]
     columns = ", ".join(f"coalesce({h.explains}, false) AS h{n}" for n, (h, *_) in enumerate(kept))
     fetched = table.con.execute(
         f"SELECT row, {columns} FROM {source} t WHERE {wrong} ORDER BY row"  # noqa: S608 - our own SQL

@@ -39,8 +39,9 @@ def _of(table: Table, number: int, feature: Feature) -> Iterator[Hypothesis]:
             said = chosen[0] if len(chosen) == 1 else f"one of {len(chosen)} kinds"
             yield _lost(feature, f"{f} IN ({listed})", f"{feature.name} {said}", False)
     else:
+        missing = "WHERE key_status = 1"
         row = table.con.execute(
-            f"SELECT max({f}) FILTER (WHERE key_status = 1), min({f}) FILTER (WHERE key_status = 1), "  # noqa: S608 - our own SQL
+            f"SELECT max({f}) FILTER ({missing}), min({f}) FILTER ({missing}), "  # noqa: S608 - our own SQL
             f"min({f}) FILTER (WHERE key_status = 0), max({f}) FILTER (WHERE key_status = 0) "
             "FROM diff JOIN memory.features USING (row) WHERE key_status < 2"
         ).fetchone()

@@ -32,7 +32,7 @@ def ends_of(table: Table) -> Ends | None:
             number = table.keys.index(name)
             if "TIMESTAMP" in table.key_types[number]:
                 found[name] = (f"k{number}", f"k{number}")
-    if len(found) < 2:
+    if len(found) != len((_START, _END)):
         return None
     return Ends(*found[_START], *found[_END])
 
@@ -135,7 +135,8 @@ def _relation(ends: Ends) -> str:
 def _joined(found: list[Candidate]) -> list[Candidate]:
     """One candidate per hypothesis, over all columns and the keys."""
     by_words: dict[str, Candidate] = {}
-    for c in found:
+    for candidate in found:
+        c = candidate
         before = by_words.get(c.words + str(c.parameters))
         if before is not None:
             c = Candidate(

@@ -48,7 +48,7 @@ def null_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
 def _usual(table: Table, column: Column) -> Iterator[Hypothesis]:
     i, r, a = column.position, column.r, column.a
     zero = " AND {x} <> 0" if column.is_number else ""
-    filled = _one(table, f"SELECT mode({a}), count(*) FROM diff WHERE s{i} = 3" + zero.format(x=a))
+    filled = _one(table, a, f"s{i} = 3{zero.format(x=a)}")
     if filled is not None:
         yield Hypothesis(
             id="null-versus-normal",
@@ -61,7 +61,7 @@ def _usual(table: Table, column: Column) -> Iterator[Hypothesis]:
             local_words=f"The value is {filled}.",
             free=True,
         )
-    lost = _one(table, f"SELECT mode({r}), count(*) FROM diff WHERE s{i} = 4" + zero.format(x=r))
+    lost = _one(table, r, f"s{i} = 4{zero.format(x=r)}")
     if lost is not None:
         yield Hypothesis(
             id="null-versus-normal",
@@ -75,7 +75,7 @@ def _usual(table: Table, column: Column) -> Iterator[Hypothesis]:
             free=True,
         )
     if column.is_number:
-        swapped = _one(table, f"SELECT mode({r}), count(*) FROM diff WHERE s{i} = 2 AND {a} = 0")
+        swapped = _one(table, r, f"s{i} = 2 AND {a} = 0")
         if swapped is not None:
             yield Hypothesis(
                 id="null-versus-zero",
@@ -92,12 +92,12 @@ def _usual(table: Table, column: Column) -> Iterator[Hypothesis]:
 
 def _constant(table: Table, column: Column) -> Iterator[Hypothesis]:
     """The whole column is one value, or null, though the reference's is not."""
-    i, a = column.position, column.a
+    a = column.a
     row = table.con.execute(
         f"SELECT count(DISTINCT {a}), count({a}), count(*), count(DISTINCT {column.r}) FROM diff "  # noqa: S608 - our own SQL
         "WHERE key_status = 0"
     ).fetchone()
-    if row is None or int(row[2]) < 2 or int(row[3]) < 2:
+    if row is None or min(int(row[2]), int(row[3])) <= 1:
         return
     distinct, given, rows = int(row[0]), int(row[1]), int(row[2])
     if distinct > 1 or (distinct == 1 and given < rows):
@@ -113,12 +113,12 @@ def _constant(table: Table, column: Column) -> Iterator[Hypothesis]:
     )
 
 
-def _one(table: Table, sql: str) -> str | None:
+def _one(table: Table, value: str, condition: str) -> str | None:
     """The commonest value as an SQL literal, where it occurs."""
-    row = table.con.execute(sql).fetchone()
-    if row is None or row[0] is None:
-        return None
-    return _literal(row[0])
+    row = table.con.execute(
+        f"SELECT mode({value}) FROM diff WHERE {condition}"  # noqa: S608 - our own SQL
+    ).fetchone()
+    return None if row is None or row[0] is None else _literal(row[0])
 
 
 def _literal(value: object) -> str:

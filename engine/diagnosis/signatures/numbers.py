@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -36,6 +37,9 @@ UNITS: dict[str, float] = {
 
 _DIGITS = range(-1, 5)
 _SOME = 3
+"""Cells that must share a ratio or a step."""
+_LEVELS = 12
+"""Of a score, at most."""
 
 
 def number_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
@@ -177,7 +181,7 @@ def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
     rows = table.con.execute(
         f"SELECT count(DISTINCT round({ratio})) FROM diff WHERE s{i} = 2 AND {near}"  # noqa: S608 - our own SQL
     ).fetchall()
-    if rows and int(rows[0][0]) >= 2:
+    if rows and int(rows[0][0]) > 1:
         yield Hypothesis(
             id="one-to-many-join",
             words="Consistent with sums over rows that a one-to-many join has multiplied.",
@@ -239,11 +243,11 @@ def _levels(table: Table, column: Column) -> Iterator[Hypothesis]:
         f"SELECT list_sort(list(DISTINCT {column.r})) FROM diff WHERE {column.r} IS NOT NULL"  # noqa: S608 - our own SQL
     ).fetchone()
     levels = [float(v) for v in (row[0] if row and row[0] else [])]
-    if not 2 <= len(levels) <= 12 or not all(v.is_integer() for v in levels):
+    if not 1 < len(levels) <= _LEVELS or not all(v.is_integer() for v in levels):
         return
     for said, pairs in (
-        ("higher", list(zip(levels, levels[1:], strict=False))),
-        ("lower", list(zip(levels[1:], levels, strict=False))),
+        ("higher", list(itertools.pairwise(levels))),
+        ("lower", [(b, a) for a, b in itertools.pairwise(levels)]),
     ):
         listed = " OR ".join(
             f"({column.r} = {one!r} AND {column.a} = {other!r})" for one, other in pairs

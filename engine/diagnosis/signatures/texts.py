@@ -67,7 +67,7 @@ def _renamed(table: Table, column: Column) -> Iterator[Hypothesis]:
     ).fetchone()
     if not distinct or int(distinct[0]) > _MANY or not rows:
         return
-    pairs = [(str(r), str(a)) for r, a, count in rows if count >= 2]
+    pairs = [(str(r), str(a)) for r, a, count in rows if count > 1]
     for reference, agent in pairs:
         is_it = f"{column.r} = {quote_text(reference)}"
         yield Hypothesis(

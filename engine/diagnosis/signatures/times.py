@@ -40,7 +40,7 @@ def _shifts(table: Table, column: Column) -> Iterator[Hypothesis]:
         f"SELECT {seconds} AS step, count(*) FROM diff WHERE s{i} = 2 "  # noqa: S608 - our own SQL
         "GROUP BY step HAVING step <> 0 ORDER BY count(*) DESC, 1 LIMIT 4"
     ).fetchall()
-    steps = [float(step) for step, count in rows if count >= 2]
+    steps = [float(step) for step, count in rows if count > 1]
     wanted = dict.fromkeys([*steps, HOUR, -HOUR, DAY, -DAY])
     for by in wanted:
         predicted = f"{column.r} + to_microseconds({int(by * 1e6)})"
@@ -63,7 +63,7 @@ def _shifts(table: Table, column: Column) -> Iterator[Hypothesis]:
         f"SELECT round({hours})::INTEGER AS h, count(*) FROM diff WHERE s{i} = 2 AND {fits} "  # noqa: S608 - our own SQL
         "GROUP BY h ORDER BY count(*) DESC LIMIT 2"
     ).fetchall()
-    if len(whole) == 2 and abs(int(whole[0][0]) - int(whole[1][0])) == 1:
+    if len(whole) > 1 and abs(int(whole[0][0]) - int(whole[1][0])) == 1:
         one, other = sorted(int(h) for h, _ in whole)
         yield Hypothesis(
             id="off-by-hour",
