@@ -94,6 +94,7 @@ def test_a_provider_tool_ends_the_run(api: Api, tmp_path: Path) -> None:
     assert len(run.stops) == 1
 
 
+@pytest.mark.slow
 def test_budgets_end_a_run_each_by_its_name(tmp_path: Path) -> None:
     with scripted() as model:
         budgets = {
@@ -311,6 +312,7 @@ with open_ground(Path(sys.argv[1])) as ground:
 """
 
 
+@pytest.mark.slow
 def test_nothing_outlives_a_killed_program_but_a_socket_that_is_removed(tmp_path: Path) -> None:
     run = tmp_path / "runs" / "one"
     run.mkdir(parents=True)
