@@ -119,8 +119,17 @@ class Engine:
 
     @contextlib.contextmanager
     def client(self, timeout: float = _SECONDS) -> Iterator[Any]:
-        """A `docker.APIClient` of one's own; to be used in one thread."""
-        with self._client(str(self.version["ApiVersion"]), timeout) as api:
+        """A `docker.APIClient` of one's own; to be used in one thread.
+
+        Raises:
+            HarnessFault: the engine is gone.
+        """
+        version = str(self.version["ApiVersion"])
+        try:  # the docker package does not close a socket that finds nobody
+            _knock(self.place)
+        except MissingPrerequisite as error:
+            raise _gone("looking for it") from error
+        with self._client(version, timeout) as api:
             yield api
 
     @contextlib.contextmanager

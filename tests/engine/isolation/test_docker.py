@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import select
@@ -153,8 +154,9 @@ class Wire:
 
     def cut(self) -> None:
         self.place.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
+        if self._cut >= 0:
             os.close(self._cut)
+            self._cut = -1
         for thread in list(self._threads):
             thread.join(10)
 
@@ -270,10 +272,13 @@ def test_without_an_image_it_is_said_how_to_get_one(docker_engine: Engine, own_h
     assert "m4bench sandbox image build" in caught.value.todo
 
 
-def test_a_program_that_is_not_in_the_image(docker_engine: Engine, own_home: Home, job_folder):
+def test_a_program_that_is_not_in_the_image(
+    docker_engine: Engine, own_home: Home, job_folder: Path, monkeypatch
+):
     backend = Docker(own_home, engine=docker_engine)
-    if "pi" in backend.programs():
-        pytest.skip("the image holds the agents' programs already")
+    bare = dataclasses.replace(backend.image(), programs={})
+    monkeypatch.setattr(backend, "image", lambda: bare)
+    assert backend.programs() == {}
     with pytest.raises(MissingPrerequisite, match="pi is not in the image") as caught:
         backend.run(Command(argv=("true",), job_folder=job_folder, programs=("pi",)))
     assert "--agents pi" in caught.value.todo
