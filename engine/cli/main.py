@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("diff", "The aligned rows of an output and its reference."),
     "endpoint": ("endpoint", "Which models can be reached, and their keys."),
     "diagnose": ("diagnose", "What the mismatches of an output are consistent with."),
+    "lineage": ("lineage", "The rows of a source that a value of a reference was made of."),
     "sandbox": ("sandbox", "Is isolation possible here, and does it hold."),
     "run": ("run", "Run an agent on a task in the sandbox and score it."),
     "queue": ("queue", "Runs that are to be made: add, order, pause, cancel, carry out."),

@@ -229,3 +229,35 @@ def _imported(record: RunRecord) -> dict[str, object]:
 
 def _as_json(run: RunSummary) -> dict[str, object]:
     return dict(vars(run))
+
+
+@command.command()
+@click.argument("runs", nargs=-1, required=True)
+@pass_context
+def compare(context: CliContext, runs: tuple[str, ...]) -> None:
+    """Hold two to eight RUNS of one task against the first: what is mended, what is broken."""
+    workbench = open_workbench(context)
+    with context.job() as job:
+        comparison, rows = workbench.compare_runs(runs, job=job)
+    rows.unlink(missing_ok=True)
+    table = [
+        {"run": other.run, "column": column.column, **column.cells}
+        for other in comparison.others
+        for column in other.columns
+    ]
+    context.result(comparison.as_dict(), rows=table)
+
+
+@command.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--out", required=True, metavar="FILE.html", help="The file to write.")
+@pass_context
+def report(context: CliContext, runs: tuple[str, ...], out: str) -> None:
+    """Write a report of one of the RUNS, or of several beside each other, without row-level data.
+
+    It is one HTML file that opens without a network, and a JSON file of the same name beside it.
+    """
+    workbench = open_workbench(context)
+    with context.job() as job:
+        page, data = workbench.report(runs, existing(out), job=job)
+    context.result({"html": str(page), "json": str(data)}, text=f"{page}\n{data}")

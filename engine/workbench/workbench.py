@@ -60,6 +60,7 @@ from engine.scoring import align
 from engine.sources import SourceInfo, add_source, find_source, list_sources, remove_source
 from engine.sources.synthetic import synthesize_source
 from engine.workbench.care import Care
+from engine.workbench.explaining import Explaining
 from engine.workbench.importing import import_runs, place_of, rescore
 from engine.workbench.judges import DIFF, OUTPUT, judge_for
 from engine.workbench.queueing import Queueing
@@ -71,7 +72,7 @@ _MEMORY = 4 << 30
 _SHARE_OF_MEMORY = 0.6
 
 
-class Workbench(Queueing, Care):
+class Workbench(Queueing, Care, Explaining):
     """The engine on one home folder.
 
     Errors are those of `engine.base.errors`; `Cancelled` when the job was stopped.

@@ -71,6 +71,9 @@ CONTRACT = {
     "audit verify": "",
     "audit export": "FILE",
     "canary": "--agent --script --model --endpoint --source --backend",
+    "lineage": "TASK SOURCE --key --column",
+    "runs compare": "RUN",
+    "runs report": "RUN --out",
     "doctor": "",
 }
 GLOBAL = ("--home", "--json", "--events", "--version", "--help")
