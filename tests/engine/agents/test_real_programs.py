@@ -15,10 +15,10 @@ from typing import Any
 import duckdb
 import pytest
 from agent_programs import plain_way
-from model_server import ModelServer, Step, Trouble
+from model_server import ModelServer, Step
 from sandbox_store import share_sandbox
 
-from engine.agents import Agent, AgentRequest, Outcome, find_agent
+from engine.agents import Agent, AgentRequest, find_agent
 from engine.agents.interface import HOME, JOB
 from engine.base.jobs import SimpleJob
 from engine.base.paths import open_home
@@ -82,16 +82,6 @@ class Done:
     def bodies(self) -> list[Any]:
         """JSON bodies of the requests."""
         return [one.body for one in self.asked if isinstance(one.body, dict)]
-
-    @property
-    def outcome(self) -> Outcome:
-        """For the adapter's judgement."""
-        return Outcome(
-            returncode=self.ended.returncode,
-            ended_by=self.ended.reason,
-            in_words=self.ended.in_words,
-            stderr=self.stderr,
-        )
 
 
 @pytest.fixture
@@ -240,11 +230,3 @@ def test_codex_in_code_mode_has_no_sub_agents(run):
 def test_claude_keeps_to_an_old_model(run):
     done = run("claude", Step(say="Done."), model="claude-opus-4-1")
     assert {body["model"] for body in done.bodies} == {"claude-opus-4-1"}
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program_gives_up_soon(run, name):
-    done = run(name, Step(say="Never.", trouble=Trouble(status=401)))
-    assert done.ended.reason == "exited"
-    assert 1 <= len(done.asked) <= 12
-    assert not (done.work / "output.csv").exists()
