@@ -70,3 +70,7 @@ class Dialogs(Interaction):
     def choose_file(self, title: str, start: str = "", patterns: Sequence[str] = ()) -> Path | None:
         chosen, _ = QFileDialog.getOpenFileName(self._window, title, start, ";;".join(patterns))
         return Path(chosen) if chosen else None
+
+    def choose_save(self, title: str, name: str, patterns: Sequence[str] = ()) -> Path | None:
+        chosen, _ = QFileDialog.getSaveFileName(self._window, title, name, ";;".join(patterns))
+        return Path(chosen) if chosen else None

@@ -54,3 +54,8 @@ class Interaction:
         """An existing file, or None."""
         answer = self._answer(title)
         return answer if isinstance(answer, Path) else None
+
+    def choose_save(self, title: str, name: str, patterns: Sequence[str] = ()) -> Path | None:
+        """Where to write a file (its name proposed), or None."""
+        answer = self._answer(title)
+        return answer if isinstance(answer, Path) else None
