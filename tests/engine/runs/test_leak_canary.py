@@ -147,6 +147,18 @@ def test_an_honest_agent_passes(go, home: Home):
 
 @pytest.mark.sandbox
 @pytest.mark.slow
+@pytest.mark.usefixtures("docker_found")
+def test_in_a_container(home: Home, tmp_path: Path):
+    script = tmp_path / "agent.py"
+    for text, passes in ((HONEST, True), (LYING, False)):
+        script.write_text(text, encoding="utf-8")
+        request = LeakRequest(agent="script", script=script, backend="docker")
+        verdict = leak_canary(home, request, job=SimpleJob()).verdict
+        assert verdict.passed == passes, verdict.reasons
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -228,7 +240,7 @@ def test_the_command(home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.sandbox
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", ["claude", "codex", "pi"])
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "pi"])
 def test_a_real_agent(
     tmp_path: Path,
     agent_programs: Path,  # noqa: F811
@@ -237,7 +249,7 @@ def test_a_real_agent(
 ):
     """Its program, its trace, its way to a (scripted) model."""
     home = share_sandbox(open_home(tmp_path / "home"), agent_programs)
-    api = {"claude": "messages", "codex": "responses", "pi": "chat"}[agent]
+    apis = {"claude": "messages", "codex": "responses", "gemini": "generate", "pi": "chat"}
     with ModelServer() as model:
 
         class Told(Plants):
@@ -256,7 +268,7 @@ def test_a_real_agent(
                 return self
 
         monkeypatch.setattr(attempt, "Plants", Told)
-        add_endpoint(home, make_endpoint("scripted", api=api, url=model.url))
+        add_endpoint(home, make_endpoint("scripted", api=apis[agent], url=model.url))
         request = LeakRequest(
             agent=agent, endpoint="scripted", model="scripted", backend="bubblewrap"
         )
