@@ -1,14 +1,16 @@
 """The agent that repeats a recorded run: the same commands in a fresh sandbox, with no model.
 
 What the recorded agent did to its folder is taken from its trace, in order: shell commands, files
-that it wrote with a tool, texts that it replaced in them. What the trace does not hold whole
-cannot be repeated; it is passed over and told. A recorded run of the agent ``script`` is
-repeated by running its script.
+that it wrote with a tool, texts that it replaced in them. Where the trace names a file but does not
+hold what was written, the file's last state that the run kept stands in for it, and that is told.
+What is nowhere cannot be repeated; it is passed over and told. A recorded run of the agent
+``script`` is repeated by running its script.
 """
 
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,7 +26,7 @@ from engine.agents.interface import (
     Launch,
     Outcome,
 )
-from engine.agents.script import ScriptAgent, model_name
+from engine.agents.script import MAX_SCRIPT_BYTES, ScriptAgent, model_name
 from engine.agents.traces import TraceStep, TraceSummary, WrittenFile
 from engine.agents.traces.open import FORMS, Trace, read_trace
 from engine.base.errors import BadInput, UsageError, bad_file
@@ -73,7 +75,7 @@ class ReplayAgent:
         if recorded_agent == ScriptAgent.name:
             return _script(folder, request, name, model)
         trace = _trace(folder, recorded_agent)
-        actions, skipped = plan(trace.steps)
+        actions, skipped = plan(trace.steps, _Kept(folder / "agent"))
         if not actions:
             raise bad_file(
                 folder, "The run's trace holds no command that could be repeated.",
@@ -99,6 +101,7 @@ class ReplayAgent:
                     "agent": recorded_agent,
                     "commands": sum("command" in action for action in actions),
                     "files": sum("command" not in action for action in actions),
+                    "from_last_state": sum(bool(action.get("kept")) for action in actions),
                     "skipped": skipped,
                 }
             },
@@ -133,8 +136,33 @@ def _trace(folder: Path, agent: str) -> Trace:
     return found
 
 
-def plan(steps: Iterable[TraceStep]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What can be repeated of a trace, and what cannot (step number and why), both in order."""
+class _Kept:
+    """The recorded agent's own files in their last state, as the run kept them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def text(self, path: str) -> str | None:
+        """The text of the file that the agent called `path`; None where it was not kept."""
+        name = posixpath.normpath(path.removeprefix(f"{JOB}/")).replace("/", "__")
+        file = self._folder / name.lstrip(".")
+        try:
+            if file.is_symlink() or not 0 <= file.stat().st_size <= MAX_SCRIPT_BYTES:
+                return None
+            return file.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return None
+
+
+def plan(
+    steps: Iterable[TraceStep], kept: _Kept | None = None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What can be repeated of a trace, and what cannot (step number and why), both in order.
+
+    Args:
+        steps: the recorded steps.
+        kept: the files that the recorded run kept.
+    """
     actions: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
     for step in steps:
@@ -151,6 +179,10 @@ def plan(steps: Iterable[TraceStep]) -> tuple[list[dict[str, Any]], list[dict[st
             continue
         for written in step.writes:
             found = _write(step, written)
+            last = None if found is not None or kept is None else kept.text(written.path)
+            if last is not None:
+                action = {"step": step.number, "path": written.path, "how": "write"}
+                found = [{**action, "content": last, "kept": True}]
             if found is None:
                 why = f"the trace does not hold what it wrote to a file ({written.how})"
                 skipped.append({"step": step.number, "why": why})
@@ -221,7 +253,14 @@ def _script(folder: Path, request: AgentRequest, name: str, model: str) -> Launc
         memory_bytes=request.memory_bytes,
     )
     found = ScriptAgent().launch(again)
-    told = {"of": name, "agent": ScriptAgent.name, "commands": 1, "files": 0, "skipped": []}
+    told = {
+        "of": name,
+        "agent": ScriptAgent.name,
+        "commands": 1,
+        "files": 0,
+        "from_last_state": 0,
+        "skipped": [],
+    }
     return Launch(
         argv=found.argv, env=found.env, files=found.files, model=model, notes={"replay": told}
     )

@@ -7,6 +7,7 @@ ours, and the user's Cancel, end without a reward and are raised to the caller a
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -150,7 +151,7 @@ class RunMachine:
             (run.place / INSTRUCTION).write_text(instruction, encoding="utf-8")
             given = {"given_files": _hashes(work, assignment.given), "skill_files": list(proven)}
             if _canary(run, assignment, given):
-                worked = self._agent(run, assignment, launch)
+                worked = self._agent(run, assignment, launch, [skill.name for skill in skills])
                 _collect(run, assignment, worked)
                 judge_collected(run, task, assignment.reference, judge)
         return run_id
@@ -223,7 +224,9 @@ class RunMachine:
             # Two runs in one second: the name takes the next free second.
             at += timedelta(seconds=1)
 
-    def _agent(self, run: LiveRun, assignment: Assignment, launch: Launch) -> Worked:
+    def _agent(
+        self, run: LiveRun, assignment: Assignment, launch: Launch, skills: list[str]
+    ) -> Worked:
         run.enter(State.RUNNING)
         worked = working.work(
             run,
@@ -234,22 +237,23 @@ class RunMachine:
             budget=assignment.request.budget,
             mounts=assignment.mounts,
             limits=assignment.limits,
+            skills=skills,
+            version=assignment.agent_version,
         )
-        skills = list(run.facts()["skills"])
         facts = working.facts_of(worked, skills)
-        broken = worked.failure is not None and worked.failure.reason == "exception"
-        if broken or worked.cancelled:
-            run.note(facts)
         if worked.cancelled:
+            with contextlib.suppress(StorageFull):  # the cancel matters more
+                run.note(facts)
             raise Cancelled
-        if broken:
-            raise HarnessFault("The run's way to its model broke.", details=_detail(worked))
         if shutil.disk_usage(self._home.runs).free < LEAST_ROOM:
             raise StorageFull(
                 "The disk became full while the agent was at work, so its result counts for "
                 "nothing.",
                 todo="Free some space (or move the home folder with --home) and run it again.",
             )
+        if worked.failure is not None and worked.failure.reason == "exception":
+            run.note(facts)
+            raise HarnessFault("The run's way to its model broke.", details=worked.failure.detail)
         run.enter(State.COLLECTING, facts)
         return worked
 
@@ -308,10 +312,6 @@ def _hashes(work: Path, given: frozenset[str]) -> dict[str, str]:
         for entry in hostile.walk(work)
         if entry.name in given or entry.name.startswith(folders)
     }
-
-
-def _detail(worked: Worked) -> str | None:
-    return None if worked.failure is None else worked.failure.detail
 
 
 def _endpoint(way: Way | None) -> dict[str, Any] | None:

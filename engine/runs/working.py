@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,8 @@ def work(
     budget: Budget,
     mounts: Mapping[Path, str],
     limits: Limits,
+    skills: Sequence[str] = (),
+    version: str | None = None,
 ) -> Worked:
     """Let the agent work until it ends or is ended; nothing of it lives afterwards.
 
@@ -128,7 +130,7 @@ def work(
     Raises:
         M4Error: the sandbox could not be started; there is no room for the log.
     """
-    log = _log(run, agent)
+    log = _log(run, agent, skills, version)
     with contextlib.ExitStack() as stack:
         stop = _Stop(run)
         stack.callback(stop.close)
@@ -190,11 +192,12 @@ def work(
     )
 
 
-def _log(run: LiveRun, agent: Agent) -> RunLog | StreamLog:
+def _log(
+    run: LiveRun, agent: Agent, skills: Sequence[str], version: str | None
+) -> RunLog | StreamLog:
     if not agent.apis:
         return RunLog(run.run_id, run.place, run.on_event)
-    facts = run.facts()
-    reader = trace_reader(agent.name, skills=facts["skills"], version=facts["agent_version"])
+    reader = trace_reader(agent.name, skills=skills, version=version)
     return StreamLog(run.run_id, run.place, reader, run.on_event)
 
 

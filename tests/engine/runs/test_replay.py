@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -34,6 +35,7 @@ def test_a_script_run_is_reproduced(bench: Bench):
         "agent": "script",
         "commands": 1,
         "files": 0,
+        "from_last_state": 0,
         "skipped": [],
         "ended_differently": None,
         "same_output": True,
@@ -86,6 +88,30 @@ def test_what_of_a_trace_can_be_repeated():
     assert actions[1]["cwd"] == "/job/x"
     assert (actions[3]["old"], actions[3]["new"], actions[3]["all"]) == ("a", "b", True)
     assert [item["step"] for item in skipped] == [7, 11]
+
+
+def test_a_file_that_the_trace_does_not_hold_is_taken_from_what_was_kept(tmp_path: Path):
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "sub__a.py").write_text("last")
+    (tmp_path / "result.json").write_text('{"agent": "codex", "run_id": "r", "model": "m"}')
+    lines = [
+        {"type": "thread.started", "thread_id": "t"},
+        change("1", "/job/sub/a.py"),
+        change("2", "/job/../etc/x"),
+        change("3", "gone.py"),
+    ]
+    (tmp_path / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    launch = ReplayAgent().launch(AgentRequest(instruction="", record=tmp_path))
+    told = launch.notes["replay"]
+    assert (told["files"], told["from_last_state"], len(told["skipped"])) == (1, 1, 2)
+    actions = json.loads(launch.files[".m4/replay.json"])["actions"]
+    assert [(a["path"], a["content"]) for a in actions] == [("/job/sub/a.py", "last")]
+
+
+def change(item: str, path: str) -> dict[str, object]:
+    changes = [{"path": path, "kind": "add"}]
+    return {"type": "item.completed", "item": {
+        "id": item, "type": "file_change", "changes": changes, "status": "completed"}}  # fmt: skip
 
 
 def file(number: int, written: WrittenFile, **data: object) -> TraceStep:
