@@ -150,11 +150,12 @@ def build_image(
             packages = None
         else:
             from_image = named
+            _fetch(engine, named, job)
             (packages,) = (root.path / "usr/local").glob("lib*/python3*/site-packages")
         labels = {
             LABEL: "image",
             LABEL_FORMAT: FORMAT,
-            LABEL_BASE: named,
+            LABEL_BASE: named if named == MACHINE else _pinned(engine, named),
             LABEL_PYTHON: str(root.manifest["python"]),
             LABEL_PACKAGES: json.dumps(root.manifest["packages"], sort_keys=True),
             LABEL_PROGRAMS: json.dumps({n: programs.pinned_version(n) for n in agents}),
@@ -164,15 +165,32 @@ def build_image(
     return find_image(engine, tag)
 
 
-def base_digest(engine: Engine, base: str) -> str:
-    """The base with its digest as the registry gave it, to be named with --base the next time.
-
-    Raises:
-        HarnessFault: the engine failed.
-    """
+def _pinned(engine: Engine, base: str) -> str:
+    """The base as the registry's digest names it, where it came from one."""
     with telling("looking at the base image"), engine.client() as api:
-        digests = api.inspect_image(base).get("RepoDigests") or [base]
-    return str(digests[0])
+        try:
+            digests = api.inspect_image(base).get("RepoDigests") or []
+        except Exception as error:
+            if getattr(error, "status_code", None) != 404:  # noqa: PLR2004 - HTTP: not found
+                raise
+            digests = []  # not here before the build
+    return str(digests[0]) if digests else base
+
+
+def _fetch(engine: Engine, base: str, job: Job) -> None:
+    """Have the engine fetch the base if it has it not, so that its digest can be recorded."""
+    with telling("fetching the base image"), engine.client(timeout=3600) as api:
+        if api.images(name=base):
+            return
+        name, _, tag = base.partition("@") if "@" in base else base.partition(":")
+        try:
+            for line in api.pull(name, tag=tag or "latest", stream=True, decode=True):
+                job.check()
+                job.progress("image-base", 0, 1, str(line.get("status", ""))[:80])
+        except M4Error:
+            raise
+        except Exception as error:
+            raise _build_error(f"registry: {error}", base) from error
 
 
 def _build(
