@@ -193,9 +193,14 @@ def check_program(sandbox: Sandbox, agent: Agent) -> None:
     Raises:
         MissingPrerequisite: it is not; says how to get it.
     """
-    if agent.program is not None and agent.program not in sandbox.programs():
-        raise MissingPrerequisite(
-            f"The program of the agent {agent.name} is not installed for the sandbox "
-            f"{sandbox.name}.",
-            todo=f"Install it (it comes from npm): m4bench sandbox agents install {agent.program}",
-        )
+    if agent.program is None or agent.program in sandbox.programs():
+        return
+    command = (
+        f"m4bench sandbox image build --agents {agent.program}"
+        if sandbox.name == "docker"
+        else f"m4bench sandbox agents install {agent.program}"
+    )
+    raise MissingPrerequisite(
+        f"The program of the agent {agent.name} is not in the sandbox {sandbox.name}.",
+        todo=f"Put it there (it comes from npm): {command}",
+    )

@@ -12,6 +12,8 @@ from engine.agents import find_agent
 from engine.base.errors import BadInput, MissingPrerequisite, UsageError
 from engine.base.paths import Home, open_home
 from engine.gateway.endpoints import add_endpoint, make_endpoint
+from engine.isolation.bubblewrap import Bubblewrap
+from engine.isolation.docker import Docker
 from engine.runs.records import RunRequest
 from engine.runs.store import RunStore
 from engine.sources import allow_provider
@@ -109,3 +111,18 @@ def test_what_does_not_fit_is_told(home: Home, tmp_path: Path):
         with pytest.raises((UsageError, BadInput)) as caught:
             means_of(home, store, wrong)
         assert caught.value.todo
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "words"),
+    [(Bubblewrap, "sandbox agents install codex"), (Docker, "image build --agents codex")],
+)
+def test_a_program_that_is_missing_is_told_with_the_way_to_get_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch, sandbox: type[Bubblewrap], words: str
+):
+    monkeypatch.setattr(sandbox, "programs", lambda _self: {"pi": "1"})
+    ways.check_program(sandbox(home), find_agent("pi"))
+    ways.check_program(sandbox(home), find_agent("script"))
+    with pytest.raises(MissingPrerequisite) as caught:
+        ways.check_program(sandbox(home), find_agent("codex"))
+    assert words in str(caught.value.todo)
