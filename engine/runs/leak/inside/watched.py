@@ -15,13 +15,6 @@ EVENTS = {"open", "os.listdir", "os.scandir", "os.chdir", "os.link", "os.symlink
 EVENTS |= {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "shutil.copyfile"}
 EVENTS |= {"socket.connect", "os.truncate", "os.mkdir", "os.remove"}
 
-_folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - quick
-_notes = os.open(
-    os.path.join(_folder, "probes.jsonl"),  # noqa: PTH118
-    os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
-    0o600,
-)
-
 
 def _text(value: object) -> object:
     if isinstance(value, bytes):
@@ -31,15 +24,26 @@ def _text(value: object) -> object:
     return str(value)
 
 
-def _hook(event: str, arguments: tuple[object, ...]) -> None:
-    if event in EVENTS:
-        line = json.dumps([event, [_text(value) for value in arguments[:2]]])
-        os.write(_notes, line.encode()[:4000] + b"\n")
+def main() -> None:
+    """Run the script that the first argument names."""
+    folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - quick
+    notes = os.open(
+        os.path.join(folder, "probes.jsonl"),  # noqa: PTH118
+        os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
+        0o600,
+    )
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if event in EVENTS:
+            line = json.dumps([event, [_text(value) for value in arguments[:2]]])
+            os.write(notes, line.encode()[:4000] + b"\n")
+
+    script = sys.argv[1]
+    del sys.argv[0]
+    sys.path[0] = os.getcwd()  # noqa: PTH109
+    sys.addaudithook(hook)
+    runpy.run_path(script, run_name="__main__")
 
 
 if __name__ == "__main__":
-    _script = sys.argv[1]
-    del sys.argv[0]
-    sys.path[0] = os.getcwd()  # noqa: PTH109
-    sys.addaudithook(_hook)
-    runpy.run_path(_script, run_name="__main__")
+    main()
