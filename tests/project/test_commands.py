@@ -64,7 +64,7 @@ CONTRACT = {
     "campaign cancel": "NAME",
     "runs list": "",
     "runs show": "RUN",
-    "runs trace": "RUN --atif",
+    "runs trace": "RUN --atif --inspect",
     "runs import": "PATH --source",
     "runs rescore": "RUN --source",
     "audit list": "--source",
