@@ -73,6 +73,7 @@ def test_npm_without_a_registry_is_said_and_nothing_stays(home: Home, monkeypatc
 
 @pytest.mark.slow
 @pytest.mark.sandbox
+@pytest.mark.timeout(900)  # the first one fetches all programs and builds them into the image
 @pytest.mark.parametrize("name", KNOWN)
 @pytest.mark.parametrize("backend", ["docker", "bubblewrap"])
 def test_each_program_says_its_version(
