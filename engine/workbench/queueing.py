@@ -1,4 +1,4 @@
-"""The workbench's side of the queue: adding, looking, steering, working, estimating."""
+"""The workbench's side of the queue: adding, looking, directing, working, estimating."""
 
 from __future__ import annotations
 

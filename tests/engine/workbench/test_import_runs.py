@@ -89,7 +89,7 @@ def test_a_folder_is_listed_where_it_lies_and_never_changed(bench: Workbench, tm
     write(top / "no-task", {"run_id": "x"})
     write(top / "climber", result_json("../../x"))
     write(top / "much", result_json("much", reward=7))
-    write(top / "steering", result_json("steering", model="a\x1b[2J"))
+    write(top / "escapes", result_json("escapes", model="a\x1b[2J"))
     write(top / "list", "[1]")
     write(top / "deep", "[" * 200_000)
     write(top / "linked", result_json("linked"))
@@ -108,7 +108,7 @@ def test_a_folder_is_listed_where_it_lies_and_never_changed(bench: Workbench, tm
     assert {run.run_id for run in report.imported} == {"one_t2_20260504_053051", "bad"}
     reasons = {item.name: item.text for item in report.problems}
     assert set(reasons) == {
-        "half", "no-task", "climber", "much", "steering", "list", "deep", "linked", "pipe"
+        "half", "no-task", "climber", "much", "escapes", "list", "deep", "linked", "pipe"
     }  # fmt: skip
     assert all(reasons.values())
     record = bench.run_record("one_t2_20260504_053051")
