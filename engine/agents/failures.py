@@ -51,7 +51,12 @@ def model_failure(
         trace: what its trace comes to; None when there is none.
         egress: see `engine.agents.interface.Agent.failure`.
     """
-    asked = [line for line in egress if line.get("allowed", True) and line.get("why") != "local"]
+    asked = [
+        # The status of a request that the gateway ended is its own, not the endpoint's.
+        {**line, "status": None} if line.get("why") == "ended" else line
+        for line in egress
+        if line.get("allowed", True) and line.get("why") != "local"
+    ]
     answered = any(_good(line.get("status")) for line in asked)
     if _time_was_up(outcome) and asked and not answered:
         # It waited in vain for its first answer: the time is not what was wrong.
