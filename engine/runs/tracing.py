@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.agents.traces import OutputRef, TraceStep
+from engine.agents.traces import OutputRef, TraceReader, TraceStep, TraceSummary
 from engine.agents.traces.lines import read_output
-from engine.agents.traces.open import Trace, read_trace, trace_reader
+from engine.agents.traces.open import TIMES, Trace, read_trace, sniff, trace_reader
 from engine.base.errors import Busy
 from engine.base.files import os_error
 from engine.base.text import neutralise
 from engine.runs.output import SHOWN_BYTES, TRACE, cut, shown_log
+from engine.runs.records import RunRecord
 from engine.runs.store import StoredRun
 
 _READING = "reading the run's trace"
@@ -85,3 +86,74 @@ def _words(step: TraceStep) -> Iterator[str]:
         yield f"[{step.number}] {step.kind}: {step.text}"
     if step.error is not None and step.error.message not in step.text:
         yield f"[{step.number}] {step.error.message}"
+
+
+class TraceTail:
+    """A run's trace, read piece by piece; goes on where it was while the run still writes it.
+
+    For one thread at a time.
+    """
+
+    def __init__(self, record: RunRecord) -> None:
+        run = record.summary
+        self._place = record.folder
+        self._times: list[str] = []
+        self._at = self._times_at = 0
+        self._reader: TraceReader | None = None
+        self._named = run.agent if run.origin == "own" else None
+        self._agent = run.agent
+        skills, version = record.raw.get("skills"), record.raw.get("agent_version")
+        self._skills = [str(name) for name in skills] if isinstance(skills, list) else []
+        self._version = version if isinstance(version, str) else None
+
+    def more(self, most: int = 64 << 10, *, ended: bool = True) -> tuple[list[TraceStep], bool]:
+        """The steps that the next bytes bring, new and changed; and is there more to read now?
+
+        Args:
+            most: bytes at once.
+            ended: the trace will not grow any more: a last line without its end counts.
+
+        Raises:
+            M4Error: it cannot be read. A trace that is not there has no steps.
+        """
+        try:
+            with (self._place / TRACE).open("rb") as file:
+                file.seek(self._at)
+                data = file.read(most)
+            self._more_times()
+        except FileNotFoundError:
+            return [], False
+        except OSError as error:
+            raise os_error(error, _READING) from error
+        if self._reader is None:
+            if not data:
+                return [], False
+            form = self._named or sniff(data) or "script"
+            self._reader = trace_reader(
+                form, skills=self._skills, version=self._version, times=self._times
+            )
+        self._at += len(data)
+        steps = self._reader.feed(data) if data else []
+        if not data and ended:
+            steps = self._reader.close()
+        return steps, bool(data)
+
+    def _more_times(self) -> None:
+        """When the lines arrived: whole lines that are new, for streams without times."""
+        path = self._place / TIMES
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
+            file.seek(self._times_at)
+            data = file.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        self._times_at += len(whole)
+        self._times += whole.decode("utf-8", "replace").splitlines()
+
+    @property
+    def summary(self) -> TraceSummary:
+        """What it comes to so far."""
+        reader = self._reader or trace_reader(
+            self._agent, skills=self._skills, version=self._version
+        )
+        return reader.summary()

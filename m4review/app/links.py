@@ -5,11 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from engine.base.errors import UsageError
 
-Screen = Literal["worklist", "task", "launch", "runs", "run", "diff", "data"]
+Screen = Literal[
+    "worklist",
+    "task",
+    "launch",
+    "plan",
+    "queue",
+    "runs",
+    "run",
+    "diff",
+    "diagnosis",
+    "timeline",
+    "compare",
+    "data",
+    "models",
+]
 SCHEME = "m4review"
 
 
@@ -20,9 +34,20 @@ class Place:
     screen: Screen
     """Which screen."""
     name: str = ""
-    """Task name (task, launch) or run id (run, diff)."""
+    """Task name (task, launch, plan: the one that is chosen first) or run id (run, diff,
+    diagnosis); of a timeline the task where it has a source, else the run."""
     row: int | None = None
     """Row of the diff, counted from 0."""
+    step: int | None = None
+    """Step of the run's trace, counted from 1."""
+    source: str = ""
+    """Of a timeline without a run: the source of the reference."""
+    key: tuple[tuple[str, str], ...] = ()
+    """Of a timeline without a run: key columns and their values as text."""
+    column: str = ""
+    """Of a timeline: the scored column."""
+    runs: tuple[str, ...] = ()
+    """Of a comparison: run ids, the one that the others are held against first."""
 
     @property
     def link(self) -> str:
@@ -32,15 +57,38 @@ class Place:
             case "diff":
                 tail = f"row/{self.row}" if self.row is not None else "diff"
                 return f"{SCHEME}://run/{name}/{tail}"
-            case "run" | "task" | "launch":
+            case "diagnosis":
+                return f"{SCHEME}://run/{name}/diagnosis"
+            case "timeline":
+                return self._timeline(name)
+            case "compare":
+                return f"{SCHEME}://compare?{urlencode([('run', run) for run in self.runs])}"
+            case "run" if self.step is not None:
+                return f"{SCHEME}://run/{name}/step/{self.step}"
+            case "plan" if not name:
+                return f"{SCHEME}://plan"
+            case "run" | "task" | "launch" | "plan":
                 return f"{SCHEME}://{self.screen}/{name}"
             case other:
                 return f"{SCHEME}://{other}"
+
+    def _timeline(self, name: str) -> str:
+        if not self.source:
+            column = quote(self.column, safe="")
+            return f"{SCHEME}://run/{name}/row/{self.row or 0}/column/{column}"
+        cell = [*((f"key.{column}", value) for column, value in self.key)]
+        if self.column:
+            cell.append(("column", self.column))
+        where = f"{SCHEME}://task/{name}/source/{quote(self.source, safe='')}/cell"
+        return f"{where}?{urlencode(cell)}" if cell else where
 
 
 WORKLIST = Place("worklist")
 DATA = Place("data")
 RUNS = Place("runs")
+QUEUE = Place("queue")
+PLAN = Place("plan")
+MODELS = Place("models")
 
 
 def parse(text: str) -> Place:
@@ -68,18 +116,35 @@ def parse(text: str) -> Place:
 def _parse_link(text: str) -> Place:
     parts = urlsplit(text)
     path = [unquote(piece) for piece in (parts.netloc + parts.path).strip("/").split("/") if piece]
+    asked = parse_qsl(parts.query, keep_blank_values=True)
     match path:
-        case ["worklist" | "runs" | "data" as screen]:
+        case ["worklist" | "runs" | "data" | "queue" | "plan" | "models" as screen]:
             return Place(screen)
-        case ["task" | "launch" | "run" as screen, name]:
+        case ["task" | "launch" | "run" | "plan" as screen, name]:
             return Place(screen, name)
         case ["run", name, "diff"]:
             return Place("diff", name)
         case ["run", name, "row", row] if row.isdecimal():
             return Place("diff", name, int(row))
+        case ["run", name, "diagnosis"]:
+            return Place("diagnosis", name)
+        case ["run", name, "row", row, "column", column] if row.isdecimal():
+            return Place("timeline", name, int(row), column=column)
+        case ["task", name, "source", source, "cell"]:
+            return _cell(name, source, asked)
+        case ["compare"]:
+            return Place("compare", runs=tuple(value for name, value in asked if name == "run"))
+        case ["run", name, "step", step] if step.isdecimal():
+            return Place("run", name, step=int(step))
         case _:
             raise UsageError(
                 "This address names nothing in this program.",
                 todo="Addresses look like m4review://task/NAME, m4review://run/RUN_ID or "
                 "m4review://run/RUN_ID/row/12.",
             )
+
+
+def _cell(task: str, source: str, asked: list[tuple[str, str]]) -> Place:
+    key = tuple((n.removeprefix("key."), v) for n, v in asked if n.startswith("key."))
+    column = next((value for name, value in asked if name == "column"), "")
+    return Place("timeline", task, source=source, key=key, column=column)

@@ -28,6 +28,8 @@ from m4review.app.settings import Settings
 from m4review.app.window import MainWindow
 
 log = logging.getLogger(__name__)
+_SWITCH = 0.0005
+"""Seconds after which a thread that computes lets the window's thread go on."""
 
 
 def make_window(home: Home, *, interaction: Interaction | None = None) -> MainWindow:
@@ -37,6 +39,8 @@ def make_window(home: Home, *, interaction: Interaction | None = None) -> MainWi
         home: where everything is kept.
         interaction: who is asked; dialogs over the window when None.
     """
+    # A worker that computes in Python must not keep the window waiting at every single call.
+    sys.setswitchinterval(_SWITCH)
     runner = JobRunner()
     context = Context(
         workbench=Workbench(home),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -36,6 +36,9 @@ from m4review.app.widgets import (
     set_tone,
 )
 from m4review.diff.panels import Bar
+from m4review.run.facts import Find
+from m4review.run.panels import AgainPanel, FindsPanel
+from m4review.run.usage import UsageTab
 from m4review.run.viewmodel import NMAE, RunPage, RunViewModel
 from m4review.run.words import (
     ORDERED_NMAE,
@@ -45,6 +48,8 @@ from m4review.run.words import (
     took,
     when,
 )
+from m4review.trace.view import TracePane
+from m4review.trace.viewmodel import TraceViewModel
 
 _TREE_LIMIT = 400
 """Entries of one list of the record that are shown; how many are left out is said."""
@@ -56,6 +61,11 @@ class RunScreen(Screen):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.model = RunViewModel(context.workbench, context.runner, self)
+        self.trace = TraceViewModel(context.workbench, context.runner, self)
+        self.steps = TracePane(context, self.trace)
+        self.usage = UsageTab(context)
+        self.finds = FindsPanel(context)
+        self.again = AgainPanel(context)
         self.errors = ErrorPanel(context)
         self._name = ElidedLabel("", "title")
         self._line = label("", "muted", wrap=True)
@@ -73,23 +83,37 @@ class RunScreen(Screen):
         self._fresh = True
         self._both: QBoxLayout | None = None
         self._head = QHBoxLayout()
+        self._figures_rows = QVBoxLayout()
         self.tabs = QTabWidget()
-        self._figures = QWidget()
-        self._figures.setProperty("plain", True)
-        self._figures_rows = QVBoxLayout(self._figures)
+        self.log = QPlainTextEdit()
+        self.tree = QTreeWidget()
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(1500)
+        self._again.timeout.connect(self._reload)
+        self._build()
+        self._wire()
+
+    def _build(self) -> None:
+        context = self.context
+        figures = QWidget()
+        figures.setProperty("plain", True)
+        outer = QVBoxLayout(figures)
+        outer.addWidget(self.again)
+        outer.addLayout(self._figures_rows, 1)
         area = QScrollArea()
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)
-        area.setWidget(self._figures)
-        self.log = QPlainTextEdit()
+        area.setWidget(figures)
         self.log.setReadOnly(True)
         self.log.setProperty("code", True)
         self.log.setTabChangesFocus(True)
         self.log.setAccessibleName("What the agent wrote")
-        self.tree = QTreeWidget()
         self.tree.setHeaderLabels(["Field", "Value"])
         self.tree.setAccessibleName("The run's record")
         self.tabs.addTab(area, "Figures")
+        self.tabs.addTab(self.steps, "Trace")
+        self.tabs.addTab(self.usage, "Model and network")
         self.tabs.addTab(self.log, "Log")
         self.tabs.addTab(self.tree, "Record")
         page = page_layout(self, context)
@@ -101,14 +125,25 @@ class RunScreen(Screen):
         page.addWidget(self._line)
         page.addWidget(self.errors)
         page.addLayout(self._head)
+        page.addWidget(self.finds)
         page.addWidget(self.tabs, 1)
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.setInterval(1500)
-        self._again.timeout.connect(self._reload)
+
+    def _wire(self) -> None:
+        context = self.context
+        self.tabs.currentChanged.connect(
+            lambda _: self.model.want_log(self.tabs.currentWidget() is self.log)
+        )
         self.model.changed.connect(self._fill)
         self.model.failed.connect(self._failed)
         self.model.deleted.connect(self._deleted)
+        self.model.scored.connect(lambda _: context.announced.emit("runs"))
+        self.again.asked.connect(self.model.rescore)
+        self.finds.asked.connect(self._show_find)
+        self.usage.step_asked.connect(self.show_step)
+        self.steps.diff_asked.connect(self._diff)
+        self.steps.address_asked.connect(self._copy_address)
+        self.trace.read_out.connect(lambda: self.usage.show_steps(self.steps.table.steps))
+        self.trace.failed.connect(self._failed)
         context.theme_changed.connect(self._fill)
 
     @property
@@ -120,7 +155,10 @@ class RunScreen(Screen):
         return f"{run.task} · {run.model}"
 
     def place(self) -> Place | None:
-        return Place("run", self.model.run_id) if self.model.run_id else None
+        if not self.model.run_id:
+            return None
+        step = self.steps.current if self.tabs.currentWidget() is self.steps else None
+        return Place("run", self.model.run_id, step=step)
 
     def show_place(self, place: Place) -> None:
         self.errors.dismiss()
@@ -134,9 +172,38 @@ class RunScreen(Screen):
             self.tree.clear()
             self._buttons(None)
             self._fresh = True
+            self.finds.hide()
+            self.again.hide()
         self.model.show(place.name)
+        self.trace.show(place.name)
+        if place.step is not None:
+            self.show_step(place.step)
+
+    def show_step(self, number: int) -> None:
+        """Show a step of the trace."""
+        self.tabs.setCurrentWidget(self.steps)
+        self.steps.go_to(number)
+
+    def _show_find(self, find: Find) -> None:
+        if find.step is not None:
+            self.show_step(find.step)
+        elif find.line is not None:
+            self.tabs.setCurrentWidget(self.steps)
+            self.steps.go_to_line(find.line)
+        else:
+            self.trace.read_file(find.file)
+
+    def _copy_address(self, number: int) -> None:
+        link = Place("run", self.model.run_id, step=number).link
+        QGuiApplication.clipboard().setText(link)
+        self.context.told.emit("The address of this step is on the clipboard.")
+
+    def _find(self) -> None:
+        self.tabs.setCurrentWidget(self.steps)
+        self.steps.search.setFocus()
 
     def bind(self, actions: Actions) -> None:
+        actions.bind("app.find", self._find)
         actions.bind("run.diff", self._diff)
         actions.bind("run.reveal", self._reveal)
         actions.bind("run.delete", self._delete)
@@ -144,12 +211,13 @@ class RunScreen(Screen):
         self.diff_button.setFocus()
 
     def leave(self, actions: Actions) -> None:
-        for name in ("run.diff", "run.reveal", "run.delete", "task.run"):
+        for name in ("app.find", "run.diff", "run.reveal", "run.delete", "task.run"):
             actions.bind(name, None)
         self._again.stop()
 
     def close_down(self) -> None:
         self._again.stop()
+        self.steps.close_down()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.diff_button.isEnabled():
@@ -190,6 +258,7 @@ class RunScreen(Screen):
 
     def _reload(self) -> None:
         self.model.show(self.model.run_id)
+        self.trace.refresh()
 
     def _failed(self, error: M4Error) -> None:
         self.errors.show_error(error)
@@ -218,12 +287,18 @@ class RunScreen(Screen):
         self._buttons(page)
         self._fill_head(page)
         self._fill_figures(page)
-        text = page.log or "The agent wrote nothing."
+        text = "Reading…" if page.log is None else page.log or "The agent wrote nothing."
         if page.log_cut:
             text = f"({page.log_cut:,} characters before this are not shown)\n{text}"
         if self.log.toPlainText() != text:
             self.log.setPlainText(text)
         self._fill_tree(page)
+        self.usage.show_page(page)
+        self.finds.show_page(page)
+        was_live = self.steps.live
+        self.steps.set_live(run.live)
+        if was_live and not run.live:
+            self.trace.refresh()  # what came between the last look and the end
         self.title_changed.emit()
         if self._fresh and self.isVisible() and self.diff_button.isEnabled():
             self.diff_button.setFocus()
@@ -282,6 +357,7 @@ class RunScreen(Screen):
         clear(self._figures_rows)
         results = page.record.test_results
         rows = self._figures_rows
+        self.again.show_page(page)
         if results is None:
             rows.addWidget(label("Nothing was scored.", "muted"))
             rows.addStretch(1)

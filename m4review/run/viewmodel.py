@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
 from engine.base.jobs import Job
-from engine.workbench import RunRecord, RunSummary
+from engine.runs.kept import egress_rows
+from engine.workbench import Recomputed, RunRecord, RunSummary
 from m4review.app.jobs import JobRunner
 from m4review.run.words import REASONS
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from engine.catalogue.task import Task
     from engine.workbench import Workbench
 
+_QUICK_LOGS = ("script", "replay")
+"""Agents whose log needs no reading of a trace."""
 LOG_LIMIT = 300_000
 """Characters of the log that are shown: its end, which is where trouble stands."""
 
@@ -47,10 +51,14 @@ class RunPage:
     """The run."""
     task: Task | None
     """Its task; None when the catalogue does not have it."""
-    log: str
-    """The agent's output (its end)."""
+    log: str | None
+    """The agent's output (its end); None where it was not read yet."""
     log_cut: int
     """Characters left out at the beginning."""
+    egress: tuple[Mapping[str, Any], ...] = ()
+    """Requests that came to the run's gateway."""
+    sources: tuple[str, ...] = ()
+    """Sources with which an imported run can be scored again."""
 
     @property
     def summary(self) -> RunSummary:
@@ -123,17 +131,23 @@ def _compared(raw: Any) -> dict[str, str]:
     return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
 
 
-def load_page(workbench: Workbench, run_id: str) -> RunPage:
-    """Read a run.
+def load_page(workbench: Workbench, run_id: str, *, with_log: bool = True) -> RunPage:
+    """Read a run; the log of an agent with a trace takes long, and is read where it is wanted.
 
     Raises:
         UsageError: there is no such run.
     """
     record = workbench.run_record(run_id)
     task = next((t for t in workbench.tasks() if t.name == record.summary.task), None)
-    log = workbench.run_log(run_id)
-    cut = max(0, len(log) - LOG_LIMIT)
-    return RunPage(record, task, log[cut:], cut)
+    log = None
+    if with_log or record.summary.agent in _QUICK_LOGS:
+        log = workbench.run_log(run_id)
+    cut = max(0, len(log or "") - LOG_LIMIT)
+    published = record.summary.origin == "published"
+    ready = workbench.sources_for(task) if published and task is not None else ()
+    names = tuple(source.name for source in ready)
+    log = None if log is None else log[cut:]
+    return RunPage(record, task, log, cut, egress_rows(record.folder), names)
 
 
 class RunViewModel(QObject):
@@ -142,6 +156,8 @@ class RunViewModel(QObject):
     changed = Signal()
     failed = Signal(object)
     deleted = Signal()
+    scored = Signal(object)
+    """An imported run was scored here: the `Recomputed`."""
 
     def __init__(
         self, workbench: Workbench, runner: JobRunner, parent: QObject | None = None
@@ -150,6 +166,13 @@ class RunViewModel(QObject):
         self._workbench, self._runner = workbench, runner
         self.run_id = ""
         self.page: RunPage | None = None
+        self._with_log = False
+
+    def want_log(self, wanted: bool) -> None:
+        """Is the log looked at?"""
+        self._with_log = wanted
+        if wanted and self.page is not None and self.page.log is None:
+            self.show(self.run_id)
 
     def show(self, run_id: str) -> None:
         """Read a run in the background."""
@@ -157,8 +180,10 @@ class RunViewModel(QObject):
             self.page = None
         self.run_id = run_id
 
+        with_log = self._with_log
+
         def work(_job: Job) -> RunPage:
-            return load_page(self._workbench, run_id)
+            return load_page(self._workbench, run_id, with_log=with_log)
 
         self._runner.start(
             "Read the run", work, on_done=self._done, on_failed=self.failed.emit, quiet=True
@@ -168,6 +193,20 @@ class RunViewModel(QObject):
         if page.record.run_id == self.run_id:
             self.page = page
             self.changed.emit()
+
+    def rescore(self, source: str) -> None:
+        """Score an imported run's output with the data of a source."""
+        run_id = self.run_id
+
+        def work(job: Job) -> Recomputed:
+            return self._workbench.rescore(run_id, source, job=job)
+
+        def done(found: Recomputed) -> None:
+            self.scored.emit(found)
+            if run_id == self.run_id:
+                self.show(run_id)
+
+        self._runner.start("Score the run here", work, on_done=done, on_failed=self.failed.emit)
 
     def delete(self) -> None:
         """Delete it with its folder."""

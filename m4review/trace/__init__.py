@@ -1,0 +1,1 @@
+"""A run's steps, live or kept: list, detail, tokens over time."""
