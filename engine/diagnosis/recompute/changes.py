@@ -14,6 +14,18 @@ from engine.diagnosis.recompute.slicing import Parsed, Slice
 from engine.diagnosis.recompute.values import value_changes
 from engine.diagnosis.recompute.windows import window_changes
 
+_SHARED = {
+    "condition-changed",
+    "condition-dropped",
+    "item-set",
+    "mean-worst",
+    "min-max",
+    "missing-as-value",
+    "missing-left-null",
+    "rule-dropped",
+    "window",
+}
+"""What may be misread once and so be wrong at several places."""
 _QUALIFIER = re.compile(r"\b[a-z_]+\.(?=[a-z_])")
 
 
@@ -43,7 +55,9 @@ def all_mutations(
         for mutation in item_mutations(query, numbers, items):
             single.setdefault(mutation.key, mutation)
     together = [
-        joint for group in alike.values() if len(group) > 1 and (joint := _joined(group, parsed))
+        joint
+        for (name, *_), group in alike.items()
+        if name in _SHARED and len(group) > 1 and (joint := _joined(group, parsed))
     ]
     return [*together, *single.values()]
 

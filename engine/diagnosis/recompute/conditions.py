@@ -30,6 +30,8 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Binary]] = {
 }
 _LONG = 60
 """Longer lists are dropped from as wholes only."""
+_LOW = 15
+"""Up to here a threshold one off is tried: a total of points, not a measurement."""
 _SHORT = 8
 """Of shorter lists each member alone is tried too."""
 _MINUTES = (0, 60, 360, 720, 1440, 2880)
@@ -93,7 +95,7 @@ def _comparison(node: exp.Expr) -> Iterator[Change]:
                     {"end": signed, "instead_of": bound},
                 )
         return
-    nearby = [bound - 1, bound + 1] if bound == int(bound) else []
+    nearby = [bound - 1, bound + 1] if bound == int(bound) and bound <= _LOW else []
     for near in nearby:
         if near != bound:
             yield (

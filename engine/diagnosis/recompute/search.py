@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -43,8 +43,8 @@ FINALISTS = 6
 """Changes of a column that come into the second round."""
 _DONE = 0.95
 """Share of a column's mismatches from which on nothing more is looked for."""
-_SURE = 5
-"""Mismatches that a change must explain without a contradiction for the search to end there."""
+_SURE = 3
+"""Mismatches of a sample that a change must explain without a contradiction to end a round."""
 _QUERY_SECONDS = 5.0
 _FINAL_SECONDS = 60.0
 
@@ -101,11 +101,14 @@ class Search:
         for _, _, position, sliced in sorted(planned, key=lambda plan: plan[:3]):
             if self._explained(found.values(), position):
                 continue
-            for mutation in self._first_round(position, sliced, parsed, who):
-                if mutation.key not in found:
-                    candidate = self._second_round(mutation, parsed, who)
-                    if candidate is not None:
-                        found[mutation.key] = candidate
+            for finalists in self._first_round(position, sliced, parsed, who):
+                for mutation in finalists:
+                    if mutation.key not in found:
+                        candidate = self._second_round(mutation, parsed, who)
+                        if candidate is not None:
+                            found[mutation.key] = candidate
+                if self._explained(found.values(), position):
+                    break  # what lies deeper would explain no more
         if self.skipped:
             self.notes.append(
                 f"{self.skipped} of {self.skipped + self.tried} changes of the reference's SQL "
@@ -132,42 +135,44 @@ class Search:
 
     def _first_round(
         self, position: int, sliced: Slice, parsed: dict[str, Parsed], who: int
-    ) -> list[Mutation]:
-        """The changes that fit best on a block of patients with mismatches."""
+    ) -> Iterator[list[Mutation]]:
+        """The changes that fit best on a few patients with mismatches.
+
+        Those of the target's own SQL first, then those of what it reads, and so on: after each
+        such ring in which one explains every mismatch of the sample, and at the end.
+        """
         patients = self._choose(position, who)
         if not patients:
-            return []
+            return
         bench = self._bench(patients)
         columns = [] if position == KEYS else [self._column(position)]
         sample = self._sample(bench, patients, who)
         tested = sample.tested(position)
         if not tested:
-            return []
-        mutations = all_mutations(parsed, sliced, bench.items, TARGET)
+            return
+        ranked = self._by_distance(all_mutations(parsed, sliced, bench.items, TARGET))
         scored: list[tuple[int, int, Mutation]] = []
-        ring, perfect = 0, False
-        for number, (far, mutation) in enumerate(self._by_distance(mutations)):
-            if far > ring and perfect:
-                break  # what lies deeper would explain no more
-            ring = far
+        told = 0
+        for number, (far, mutation) in enumerate(ranked):
             if time.monotonic() > self._until:
-                self.skipped += len(mutations) - number
+                self.skipped += len(ranked) - number
                 break
             if self.job is not None:
                 self.job.check()
-                self.job.progress("changes", number, len(mutations), mutation.id)
+                self.job.progress("changes", number, len(ranked), mutation.id)
             self.tried += 1
             outcome = self._try(bench, sample, mutation, parsed, sliced, columns, patients)
-            if outcome is None:
-                continue
-            hits = outcome.cells.get(position)
-            score = (0 if hits is None else int(hits.size)) - outcome.broken
-            if score > 0:
-                scored.append((score, -number, mutation))
-            perfect = perfect or score == tested >= _SURE
-        best = sorted(scored, key=lambda s: (-s[0], -s[1]))
-        least = best[0][0] * 0.5 if best else 0
-        return [mutation for score, _, mutation in best if score >= least][:FINALISTS]
+            if outcome is not None:
+                hits = outcome.cells.get(position)
+                score = (0 if hits is None else int(hits.size)) - outcome.broken
+                if score > 0:
+                    scored.append((score, -number, mutation))
+            last = number + 1 == len(ranked) or ranked[number + 1][0] > far
+            if last and len(scored) > told and max(scored)[0] == tested >= _SURE:
+                told = len(scored)
+                yield _best(scored)
+        if len(scored) > told:
+            yield _best(scored)
 
     def _by_distance(self, mutations: Iterable[Mutation]) -> list[tuple[int, Mutation]]:
         """The changes with how many queries lie between them and the target, nearest first."""
@@ -178,8 +183,8 @@ class Search:
             names = [name for query in edge for name in query.concepts if name not in far]
             far.update(dict.fromkeys(names, max(far.values()) + 1))
             edge = [graph.concepts[name] for name in dict.fromkeys(names)]
-        ranked = [(min(far[q] for q in m.queries), m) for m in mutations]
-        return sorted(ranked, key=lambda pair: pair[0])
+        ranked = [(max(far[q] for q in m.queries), m) for m in mutations]
+        return sorted(ranked, key=lambda pair: (pair[0], len(pair[1].edits)))
 
     def _second_round(
         self, mutation: Mutation, parsed: dict[str, Parsed], who: int
@@ -312,6 +317,12 @@ class Search:
             "ORDER BY hash(patient), patient"
         ).fetchall()
         return {str(patient): int(count) for patient, count in rows}
+
+
+def _best(scored: list[tuple[int, int, Mutation]]) -> list[Mutation]:
+    """The finalists: those whose score is at least half of the best."""
+    best = sorted(scored, key=lambda s: (-s[0], -s[1]))
+    return [mutation for score, _, mutation in best if score * 2 >= best[0][0]][:FINALISTS]
 
 
 @functools.lru_cache(maxsize=32)

@@ -11,7 +11,7 @@ from engine.diagnosis.recompute.context import is_time, number
 from engine.diagnosis.recompute.mutation import short
 
 _LENGTHS: dict[str, tuple[int, ...]] = {
-    "HOUR": (0, 1, 2, 4, 5, 6, 8, 12, 14, 24, 36, 48, 72, 96, 168),
+    "HOUR": (0, 1, 6, 12, 24, 48, 72),
     "DAY": (0, 1, 2, 3, 5, 7, 14, 30),
     "MINUTE": (0, 1, 5, 15, 30, 60),
     "MONTH": (0, 1, 3, 6, 12),
@@ -65,7 +65,7 @@ def _interval(node: exp.Interval) -> Iterator[Change]:
     value, unit = _parts(node)
     if value is None or unit not in _LENGTHS:
         return
-    for other in _LENGTHS[unit]:
+    for other in sorted({*_LENGTHS[unit], int(value) - 1, int(value) + 1, int(value) // 2}):
         if other == value or (other == 0 and isinstance(node.parent, exp.Add | exp.Sub)):
             continue
         new = node.copy()

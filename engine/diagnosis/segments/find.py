@@ -12,9 +12,11 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy import stats
 
 from engine.base.jobs import Job
@@ -61,9 +63,7 @@ def find_segments(
     fetched = table.con.execute("SELECT * FROM memory.features ORDER BY row").df()
     rows = fetched["row"].to_numpy(dtype=np.int64)
     groups = [
-        group
-        for n, feature in enumerate(features)
-        for group in _groups(feature, fetched[f"f{n}"].to_numpy(dtype=object))
+        group for n, feature in enumerate(features) for group in _groups(feature, fetched[f"f{n}"])
     ]
     found: list[Segment] = []
     questions: list[tuple[str | None, str, str]] = [
@@ -92,20 +92,22 @@ def _picked(groups: Sequence[_Group], at: npt.NDArray[np.intp]) -> list[_Group]:
     return [_Group(g.names, g.levels, g.inside[at]) for g in groups]
 
 
-def _groups(feature: Feature, values: npt.NDArray[np.object_]) -> list[_Group]:
-    known = np.array([v is not None and v == v for v in values], dtype=bool)  # noqa: PLR0124 - not NaN
+def _groups(feature: Feature, column: pd.Series[Any]) -> list[_Group]:
+    known = column.notna().to_numpy(dtype=bool)
     name = (feature.name,)
     groups: list[_Group] = []
     if feature.kind == "flag":
-        yes = np.array([bool(v) and k for v, k in zip(values, known, strict=True)], dtype=bool)
+        yes = known.copy()
+        yes[known] = column[known].to_numpy(dtype=bool)
         groups = [_Group(name, ("yes",), yes), _Group(name, ("no",), known & ~yes)]
     elif feature.kind == "category":
-        texts = np.array([str(v) if k else "" for v, k in zip(values, known, strict=True)])
+        texts = column.astype(str).to_numpy(dtype=str)
         levels, counts = np.unique(texts[known], return_counts=True)
         for level in levels[np.argsort(-counts)][:_LEVELS]:
             groups.append(_Group(name, (str(level),), known & (texts == level)))
     else:
-        numbers = np.array([float(v) if k else np.nan for v, k in zip(values, known, strict=True)])
+        numbers = np.full(known.size, np.nan)
+        numbers[known] = column[known].to_numpy(dtype=float)
         if known.any():
             edges = np.unique(np.quantile(numbers[known], np.linspace(0, 1, _BINS + 1)))
             for low, high in itertools.pairwise(edges):

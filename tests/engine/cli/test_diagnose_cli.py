@@ -1,0 +1,63 @@
+"""`m4bench diagnose` as a program and as a person call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.cli.main import run
+
+HEADER = "stay_id,ventilation_seq,starttime,endtime,ventilation_status"
+REFERENCE = [
+    f"{stay},{n},2150-01-0{n} 00:00:00,2150-01-0{n} 04:00:00,HFNC"
+    for stay in range(1, 9)
+    for n in range(1, 5)
+]
+
+
+@pytest.fixture
+def files(tmp_path: Path, home_dir: Path) -> tuple[str, str]:
+    reference, output = tmp_path / "reference.csv", tmp_path / "output.csv"
+    reference.write_text("\n".join([HEADER, *REFERENCE]) + "\n")
+    later = [line.replace(" 04:00:00,HFNC", " 05:00:00,hfnc") for line in REFERENCE]
+    output.write_text("\n".join([HEADER, *later]) + "\n")
+    return str(output), str(reference)
+
+
+def test_as_json(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    output, reference = files
+    call = ["diagnose", "mimic-ventilation", output, "--reference", reference, "--json"]
+    assert run(call) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert {s["id"] for s in said["signatures"]} == {"off-by-hour", "label-spelling"}
+    assert said["mismatches"] == 2 * len(REFERENCE)
+    assert said["unexplained"] == 0
+    assert any("no source" in note for note in said["notes"])
+    assert said.keys() == {
+        "task", "mismatches", "unexplained", "signatures", "columns", "keys", "segments",
+        "segments_suppressed", "proposals", "notes",
+    }  # fmt: skip
+
+
+def test_for_people(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    output, reference = files
+    assert run(["diagnose", "mimic-ventilation", output, "--reference", reference]) == 0
+    said = capsys.readouterr().out
+    assert "Off by hours (endtime)" in said
+    assert "Consistent with" in said
+    assert "caused by" not in said
+    assert "2150" not in said
+    assert "for you to decide" in said
+
+
+def test_a_right_output(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    _, reference = files
+    assert run(["diagnose", "mimic-ventilation", reference, "--reference", reference]) == 0
+    assert "no mismatches" in capsys.readouterr().out
+
+
+def test_what_is_wrong_is_said(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", "mimic-ventilation", files[0]]) == 2
+    assert "--source NAME or --reference" in capsys.readouterr().err

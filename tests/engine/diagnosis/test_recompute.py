@@ -1,0 +1,174 @@
+"""Computing a reference again: what a slice leaves out does not matter, a change comes out right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import duckdb
+import pytest
+
+from engine.base.errors import Cancelled
+from engine.base.jobs import SimpleJob
+from engine.base.paths import Home
+from engine.concepts import concept_graph
+from engine.concepts.query import DERIVED
+from engine.diagnosis.recompute.bench import TARGET, Bench
+from engine.diagnosis.recompute.cache import Cache
+from engine.diagnosis.recompute.changes import all_mutations
+from engine.diagnosis.recompute.mutation import Mutation
+from engine.diagnosis.recompute.search import parsed_for
+from engine.diagnosis.recompute.slicing import slice_for
+from engine.diagnosis.recompute.writing import written
+from engine.references import find_target, list_targets
+from engine.sources import find_source
+
+pytestmark = pytest.mark.shared_data
+MIMIC = sorted(key for key in list_targets() if not key.startswith("eicu"))
+
+
+def columns_of(bench: Bench) -> list[str]:
+    described = bench.con.execute(f'DESCRIBE {DERIVED}."{TARGET}"').fetchall()
+    return [str(row[0]) for row in described if str(row[0]) not in bench.target.key]
+
+
+def bench_of(home: Home, key: str) -> Bench:
+    return Bench(
+        find_source(home, "mimic-demo").path,
+        find_target(key),
+        concept_graph(),
+        patients=None,
+        job=None,
+        scratch=home.scratch,
+    )
+
+
+@pytest.mark.parametrize("key", MIMIC)
+def test_a_slice_gives_the_same_column(small_built: Home, key: str) -> None:
+    bench = bench_of(small_built, key)
+    parsed = parsed_for(key)
+    before = {name: query.tree.sql("duckdb") for name, query in parsed.items()}
+    try:
+        for column in columns_of(bench)[::4]:
+            sliced = slice_for(concept_graph(), bench.target, parsed, [column], rows=False)
+            for query in bench.order:
+                if query.name not in sliced.columns:
+                    continue
+                wanted = ", ".join(f'"{name}"' for name in sorted(sliced.columns[query.name]))
+                cut = written(parsed[query.name], sliced.nodes[query.name], None)
+                whole = f'SELECT {wanted} FROM {DERIVED}."{query.name}"'
+                other = f"SELECT {wanted} FROM ({cut})"
+                row = bench.con.execute(
+                    f"SELECT count(*) FROM (({whole} EXCEPT ALL {other}) UNION ALL "
+                    f"({other} EXCEPT ALL {whole}))"
+                ).fetchall()
+                assert row[0][0] == 0, (column, query.name)
+    finally:
+        bench.close()
+    assert {name: query.tree.sql("duckdb") for name, query in parsed.items()} == before
+
+
+def chosen(key: str, bench: Bench, column: str, before: str, name: str) -> Mutation:
+    parsed = parsed_for(key)
+    sliced = slice_for(concept_graph(), bench.target, parsed, [column], rows=False)
+    found = [
+        m
+        for m in all_mutations(parsed, sliced, bench.items, TARGET)
+        if m.id == name and m.before == before
+    ]
+    assert found, before
+    return found[0]
+
+
+def test_a_change_comes_out_as_if_it_had_been_written(small_built: Home) -> None:
+    bench = bench_of(small_built, "sirs-24h")
+    try:
+        change = chosen(
+            "sirs-24h", bench, "heart_rate_score", "vital.heart_rate_max > 90.0", "threshold-edge"
+        )
+        parsed = parsed_for("sirs-24h")
+        sliced = slice_for(concept_graph(), bench.target, parsed, ["heart_rate_score"], rows=False)
+        # So that the change matters: one stay is put right on the bound.
+        bench.con.execute(
+            f"UPDATE {DERIVED}.first_day_vitalsign SET heart_rate_max = 90 WHERE stay_id = "
+            f"(SELECT min(stay_id) FROM {DERIVED}.first_day_vitalsign)"
+        )
+        bench.con.execute(
+            f"CREATE OR REPLACE TABLE {DERIVED}.sirs AS {concept_graph().concepts['sirs'].sql}"
+        )
+        bench.con.execute(f'CREATE OR REPLACE TABLE {DERIVED}."{TARGET}" AS {bench.target.sql}')
+        changed = bench.run(
+            change, parsed, sliced, ["heart_rate_score"], seconds=30, job=SimpleJob()
+        )
+        assert changed is not None
+        expected = bench.con.execute(
+            "SELECT s.stay_id, CASE WHEN v.heart_rate_max >= 90 THEN 1 ELSE 0 END "
+            f"FROM {DERIVED}.sirs s LEFT JOIN {DERIVED}.first_day_vitalsign v USING (stay_id) "
+            "ORDER BY 1"
+        ).fetchall()
+        got = sorted(
+            zip(
+                changed.column("stay_id").to_pylist(),
+                changed.column("heart_rate_score").to_pylist(),
+                strict=True,
+            )
+        )
+        assert got == expected
+    finally:
+        bench.close()
+
+
+def test_what_fails_or_takes_too_long_explains_nothing_and_a_cancel_stops(
+    small_built: Home,
+) -> None:
+    bench = bench_of(small_built, "ventilation")
+    try:
+        change = chosen("ventilation", bench, "endtime", "INTERVAL '14' HOUR", "window")
+        parsed = parsed_for("ventilation")
+        sliced = slice_for(concept_graph(), bench.target, parsed, ["endtime"], rows=False)
+        broken = replace(
+            change,
+            edits=(replace(change.edits[0], new=duckdb_column("no_such_column")),),
+        )
+        assert bench.run(broken, parsed, sliced, ["endtime"], seconds=30, job=None) is None
+        job = SimpleJob()
+        job.cancel()
+        with pytest.raises(Cancelled):
+            bench.run(broken, parsed, sliced, ["endtime"], seconds=30, job=job)
+    finally:
+        bench.close()
+
+
+def duckdb_column(name: str) -> object:
+    from sqlglot import exp
+
+    return exp.column(name)
+
+
+def test_every_change_has_its_own_key(small_built: Home) -> None:
+    bench = bench_of(small_built, "ventilation")
+    try:
+        parsed = parsed_for("ventilation")
+        sliced = slice_for(concept_graph(), bench.target, parsed, ["endtime"], rows=True)
+        mutations = all_mutations(parsed, sliced, bench.items, TARGET)
+        assert len(mutations) > 50
+        assert len({m.key for m in mutations}) == len(mutations)
+        assert all(m.before != m.after for m in mutations)
+    finally:
+        bench.close()
+
+
+def test_outcomes_are_kept_on_disk(small_built: Home, tmp_path: object) -> None:
+    import pyarrow as pa
+
+    folder = tmp_path / "kept"  # type: ignore[operator]
+    table = pa.table({"a": [1, 2]})
+    first = Cache(folder)
+    first.put("one", table)
+    first.put("none", None)
+    second = Cache(folder)
+    assert second.get("one") == (True, table)
+    assert second.get("none") == (True, None)
+    assert second.get("other") == (False, None)
+    (folder / "one.parquet").write_bytes(b"broken")
+    assert Cache(folder).get("one") == (False, None)
+    assert duckdb.__version__
