@@ -15,13 +15,13 @@ from engine.sources import (
     Policy,
     SourceInfo,
     add_source,
-    allow_provider,
     find_source,
     list_sources,
     remove_source,
     revoke,
     source_policy,
 )
+from engine.workbench.care import allow_endpoint
 
 
 @click.group()
@@ -72,6 +72,7 @@ def _policy_text(policy: Policy) -> str:
     lines = [policy.words]
     for ruling in policy.history:
         whom = f" {ruling.provider}" if ruling.provider else ""
+        whom += f" at {ruling.host}" if ruling.host else ""
         ended = "" if ruling.holds or ruling.act != "allow" else " (no longer)"
         why = f": {ruling.why}" if ruling.why else ""
         lines.append(f"  {ruling.at}  {ruling.act}{whom} by {ruling.by}{why}{ended}")
@@ -152,7 +153,7 @@ def remove(context: CliContext, name: str) -> None:
 @command.command(name="policy")
 @click.argument("name")
 @click.option("--local-only", is_flag=True, help="Take back everything that was allowed.")
-@click.option("--allow", metavar="PROVIDER", help="Let this provider's models see the source.")
+@click.option("--allow", metavar="PROVIDER", help="Let this endpoint's models see it.")
 @click.option("--revoke", "revoked", metavar="PROVIDER", help="Take one permission back.")
 @click.option("--by", metavar="WHO", default="", help="Who decides it; needed with --allow.")
 @click.option("--why", metavar="TEXT", default="", help="The reason; needed with --allow.")
@@ -170,12 +171,13 @@ def policy_(
     """Which models may see NAME, and who decided so; with an option, decide it.
 
     Synthetic sources and open demos are free. Of a credentialed source only models on this
-    machine may see anything until a provider is allowed by name. Every decision is kept.
+    machine may see anything until a provider is allowed by name: the host that this endpoint has
+    now, and no other if it is changed. Every decision is kept.
     """
     if sum((local_only, allow is not None, revoked is not None)) > 1:
         raise UsageError("Only one of --local-only, --allow and --revoke can be said at once.")
     if allow is not None:
-        policy = allow_provider(context.home, name, allow, by=by, why=why)
+        policy = allow_endpoint(context.home, name, allow, by=by, why=why)
     elif local_only or revoked is not None:
         policy = revoke(context.home, name, revoked, by=by, why=why)
     else:

@@ -37,6 +37,17 @@ def split_url(url: str) -> tuple[str, str, int, str]:
     return parts.scheme, parts.hostname, port or PORTS[parts.scheme], parts.path.rstrip("/")
 
 
+def host_of(endpoint: Endpoint) -> str:
+    """What a permission is bound to: ``https://api.openai.com``; with its port if unusual.
+
+    Raises:
+        UsageError: its URL is none.
+    """
+    scheme, host, port, _ = split_url(endpoint.url)
+    shown = f"[{host}]" if ":" in host else host.rstrip(".")
+    return f"{scheme}://{shown}" + ("" if port == PORTS[scheme] else f":{port}")
+
+
 def own_addresses() -> set[str]:
     """The addresses of this machine's interfaces, without scopes."""
     families = (socket.AF_INET, socket.AF_INET6)

@@ -1,15 +1,16 @@
 """What may be done with a source's data: which models may see it, and what may be copied out.
 
 Synthetic sources and official open demos are free. Of a credentialed source only a model on this
-machine may see anything, until somebody allows a named provider, with a name and a reason. Every
-decision is a row that is never changed or removed (`state.db` refuses it) and an entry of the audit
-log. It belongs to one registration: a source of the same name that is added later has none.
+machine may see anything, until somebody allows a named provider, with a name and a reason. It is
+allowed together with the host behind it then: an endpoint that is pointed elsewhere later has to
+be allowed anew. Every decision is a row that is never changed or removed (`state.db`
+refuses it) and an entry of the audit log. It belongs to one registration: a source of the same name that is added later has none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -50,6 +51,8 @@ class Ruling:
     """``allow`` and ``revoke`` a provider; ``local-only`` revokes all of them."""
     provider: str | None
     """Whom."""
+    host: str | None
+    """Scheme, host and port behind that name when it was allowed; nothing else is."""
     by: str
     """Who decided, as given."""
     why: str
@@ -71,7 +74,9 @@ class Policy:
     free: bool
     """Every provider may see it."""
     providers: tuple[str, ...]
-    """Those that are allowed, by name, beside models on this machine."""
+    """Those that are allowed, by name, beside models on this machine; see `hosts`."""
+    hosts: Mapping[str, str]
+    """Which host each of them is allowed at: ``https://api.openai.com``."""
     history: tuple[Ruling, ...]
     """All rulings about this registration, oldest first."""
 
@@ -82,16 +87,15 @@ class Policy:
             return f"Any model may see it: it is {_KINDS[self.access]}."
         if not self.providers:
             return "Only models on this machine may see it (credentialed data)."
-        return (
-            f"Models on this machine and {', '.join(self.providers)} may see it "
-            "(credentialed data)."
-        )
+        allowed = ", ".join(f"{name} at {self.hosts[name]}" for name in self.providers)
+        return f"Models on this machine and {allowed} may see it (credentialed data)."
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            **asdict(self),
+            **vars(self),
             "providers": list(self.providers),
+            "hosts": dict(self.hosts),
             "history": [asdict(ruling) for ruling in self.history],
             "words": self.words,
         }
@@ -113,13 +117,14 @@ def source_policy(home: Home, source: str) -> Policy:
     return _policy(home, find_source(home, source))
 
 
-def permit(home: Home, source: str, provider: str, *, local: bool = False) -> Decision:
+def permit(home: Home, source: str, provider: str, *, host: str, local: bool = False) -> Decision:
     """May the models of `provider` see data of this source?
 
     Args:
         home: where sources are kept.
         source: its name.
         provider: the endpoint's name.
+        host: the endpoint's scheme, host and port now (`engine.gateway.local.host_of`).
         local: the endpoint was proved to be on this machine (the gateway's business; a name or
             an address in the settings proves nothing).
 
@@ -132,17 +137,20 @@ def permit(home: Home, source: str, provider: str, *, local: bool = False) -> De
         return Decision(True, policy.words)
     if local:
         return Decision(True, "The model runs on this machine; nothing leaves it.")
+    elsewhere = ""
     for ruling in policy.history:
         if ruling.holds and ruling.provider == provider.lower():
-            return Decision(
-                True, f"{ruling.by} allowed {provider} on {ruling.at[:10]}: {ruling.why}"
-            )
+            said = f"{ruling.by} allowed {provider} at {ruling.host} on {ruling.at[:10]}"
+            if ruling.host == host:
+                return Decision(True, f"{said}: {ruling.why}")
+            elsewhere = f" {said}, but this endpoint is at {host} now."
     touched = (
         " (its file was changed by another program, so it counts as such)" if info.touched else ""
     )
     return Decision(
         False,
-        f"{source} is credentialed data{touched}, and nobody has allowed {provider} to see it. "
+        f"{source} is credentialed data{touched}, and nobody has allowed {provider} at {host} to "
+        f"see it.{elsewhere} "
         "Use a model on this machine, or, if your data use agreement lets you: "
         f"m4bench source policy {source} --allow {provider} --by WHO --why TEXT",
     )
@@ -170,8 +178,18 @@ def may_export(home: Home, source: str) -> Decision:
     )
 
 
-def allow_provider(home: Home, source: str, provider: str, *, by: str, why: str) -> Policy:
+def allow_provider(
+    home: Home, source: str, provider: str, *, host: str, by: str, why: str
+) -> Policy:
     """Let a provider's models see a credentialed source.
+
+    Args:
+        home: where sources are kept.
+        source: its name.
+        provider: the endpoint's name.
+        host: its scheme, host and port (`engine.gateway.local.host_of`); no other is allowed.
+        by: who allows it.
+        why: the reason.
 
     Raises:
         UsageError: no such source, it is not imported whole, it is free anyway, or a name or the
@@ -196,7 +214,7 @@ def allow_provider(home: Home, source: str, provider: str, *, by: str, why: str)
                 f"{source} is {_KINDS[info.access]}: every provider may see it anyway.",
                 todo="Nothing needs to be allowed.",
             )
-        return _rule(home, source, "allow", provider, by=by, why=why)
+        return _rule(home, source, "allow", provider, host, by=by, why=why)
 
 
 def revoke(
@@ -217,12 +235,21 @@ def revoke(
                 todo=f"Allowed: {', '.join(policy.providers) or 'none'}.",
             )
         act: Act = "local-only" if wanted is None else "revoke"
-        return _rule(home, source, act, wanted, by=by.strip() or actor(), why=why.strip())
+        return _rule(home, source, act, wanted, None, by=by.strip() or actor(), why=why.strip())
 
 
-def _rule(home: Home, source: str, act: Act, provider: str | None, *, by: str, why: str) -> Policy:
+def _rule(
+    home: Home,
+    source: str,
+    act: Act,
+    provider: str | None,
+    host: str | None,
+    *,
+    by: str,
+    why: str,
+) -> Policy:
     """Enter a ruling, in the audit log first: nothing is allowed that is not recorded."""
-    facts: audit.Facts = {"act": act, "provider": provider, "by": by, "why": why}
+    facts: audit.Facts = {"act": act, "provider": provider, "host": host, "by": by, "why": why}
     entry = audit.note(home, "source.policy", source=source, object=provider or "", facts=facts)
     with source_rows(home) as rows:
         rows.add_ruling(
@@ -230,6 +257,7 @@ def _rule(home: Home, source: str, act: Act, provider: str | None, *, by: str, w
             at=datetime.now(UTC).isoformat(timespec="seconds"),
             act=act,
             provider=provider,
+            host=host,
             by=by,
             why=why,
             actor=entry.actor,
@@ -248,18 +276,22 @@ def _policy(home: Home, info: SourceInfo) -> Policy:
         source=info.name,
         access=access,
         free=access != "credentialed",
-        providers=tuple(sorted({str(found[n]["provider"]) for n in in_force})),
+        providers=tuple(sorted(str(found[n]["provider"]) for n in in_force)),
+        hosts={str(found[n]["provider"]): str(found[n]["host"]) for n in sorted(in_force)},
         history=tuple(Ruling(**row, holds=n in in_force) for n, row in enumerate(found)),
     )
 
 
 def _in_force(rulings: Sequence[dict[str, Any]]) -> set[int]:
-    """Positions of the allowances that hold: the last of each provider, not taken back."""
+    """Positions of the allowances that hold: the last of each provider, not taken back.
+
+    One without a host (entered before hosts were kept) holds for nothing.
+    """
     holds: dict[str, int] = {}
     for position, ruling in enumerate(rulings):
         if ruling["act"] == "local-only":
             holds.clear()
-        elif ruling["act"] == "revoke":
+        elif ruling["act"] == "revoke" or ruling["host"] is None:
             holds.pop(ruling["provider"], None)
         else:
             holds[ruling["provider"]] = position

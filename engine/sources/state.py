@@ -48,7 +48,16 @@ def _policy(database: Database) -> None:
         )
 
 
-STEPS = (Step("sources/001-first", _first), Step("sources/002-policy", _policy))
+def _hosts(database: Database) -> None:
+    # A provider is allowed at one host; what was allowed before that was kept holds no more.
+    database.execute("ALTER TABLE source_rulings ADD COLUMN host TEXT")
+
+
+STEPS = (
+    Step("sources/001-first", _first),
+    Step("sources/002-policy", _policy),
+    Step("sources/003-hosts", _hosts),
+)
 """This package's tables in `state.db`."""
 
 
@@ -137,7 +146,7 @@ class SourceRows:
     def rulings(self, name: str) -> list[dict[str, Any]]:
         """What was decided about this registration of a source, oldest first."""
         return self._query(
-            "SELECT at, act, provider, by, why, actor FROM source_rulings WHERE source = ? "
+            "SELECT at, act, provider, host, by, why, actor FROM source_rulings WHERE source = ? "
             "AND registration = (SELECT registration FROM sources WHERE name = ?) ORDER BY id",
             [name, name],
         )

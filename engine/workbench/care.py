@@ -6,6 +6,8 @@ from typing import Literal
 
 from engine import audit
 from engine.base.paths import Home
+from engine.gateway.endpoints import find_endpoint
+from engine.gateway.local import host_of
 from engine.sources import (
     Decision,
     Policy,
@@ -17,6 +19,18 @@ from engine.sources import (
 )
 
 CopyKind = Literal["clipboard", "file", "picture"]
+
+
+def allow_endpoint(home: Home, source: str, name: str, *, by: str, why: str) -> Policy:
+    """Let the models of an endpoint see a credentialed source, at the host that it has now.
+
+    Raises:
+        UsageError: as `engine.sources.allow_provider`, or there is no such endpoint.
+        StorageFull, Busy: it could not be recorded; nothing is allowed.
+    """
+    name = name.strip().lower()
+    host = host_of(find_endpoint(home, name))
+    return allow_provider(home, source, name, host=host, by=by, why=why)
 
 
 class Care:
@@ -45,12 +59,13 @@ class Care:
         return source_policy(self.home, source)
 
     def allow_provider(self, source: str, provider: str, *, by: str, why: str) -> Policy:
-        """Let a provider's models see a credentialed source; recorded.
+        """Let a provider's models see a credentialed source, at its host as it is now; recorded.
 
         Raises:
-            UsageError: the source is free or not whole, or a name or the reason is missing.
+            UsageError: there is no such endpoint, the source is free or not whole, or a name or
+                the reason is missing.
         """
-        return allow_provider(self.home, source, provider, by=by, why=why)
+        return allow_endpoint(self.home, source, provider, by=by, why=why)
 
     def revoke_provider(self, source: str, provider: str | None = None) -> Policy:
         """Take back what was allowed: of one provider, or of all.
@@ -61,8 +76,13 @@ class Care:
         return revoke(self.home, source, provider)
 
     def permit(self, source: str, provider: str, *, local: bool = False) -> Decision:
-        """May the models of `provider` see this source? See `engine.sources.permit`."""
-        return permit(self.home, source, provider, local=local)
+        """May the models of `provider` see this source? See `engine.sources.permit`.
+
+        Raises:
+            UsageError: there is no such source or endpoint.
+        """
+        host = host_of(find_endpoint(self.home, provider))
+        return permit(self.home, source, provider, host=host, local=local)
 
     def may_export(self, source: str) -> Decision:
         """May rows be copied out, and what has to be asked first (`confirm`)?

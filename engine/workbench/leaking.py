@@ -23,7 +23,7 @@ from engine.catalogue.task import find_task, list_tasks
 from engine.gateway.endpoints import find_endpoint
 from engine.gateway.interface import Budget
 from engine.gateway.keys import has_key
-from engine.gateway.local import is_local
+from engine.gateway.local import host_of, is_local
 from engine.isolation.backends import choose_backend
 from engine.isolation.interface import Limits
 from engine.runs.leak.attempt import LeakAssignment, LeakResult, run_leak_canary
@@ -125,7 +125,7 @@ def _way(home: Home, request: LeakRequest, agent: Agent) -> Way | None:
     local = is_local(endpoint)
     remote, why = True, "No source is shown."
     if request.source is not None:
-        decision = permit(home, request.source, endpoint.name)
+        decision = permit(home, request.source, endpoint.name, host=host_of(endpoint))
         remote, why = decision.allowed, decision.why
         if not (local or remote):
             raise MissingPrerequisite(why)

@@ -13,7 +13,7 @@ from engine.base.paths import Home
 from engine.gateway.endpoints import find_endpoint, list_endpoints, looks_local, own_names
 from engine.gateway.interface import Api, Endpoint
 from engine.gateway.keys import has_key
-from engine.gateway.local import is_local
+from engine.gateway.local import host_of, is_local
 from engine.isolation.interface import Sandbox
 from engine.runs import result
 from engine.runs.records import CONDITIONS, SCHEMAS, RunRequest
@@ -87,7 +87,7 @@ def way_of(home: Home, request: RunRequest, agent: Agent) -> Way | None:
             todo="Choose another endpoint (m4bench endpoint list), or the agent pi.",
         )
     local = is_local(endpoint)
-    decision = permit(home, request.source, endpoint.name)
+    decision = permit(home, request.source, endpoint.name, host=host_of(endpoint))
     if not (local or decision.allowed):
         raise MissingPrerequisite(decision.why)
     if endpoint.key is not None and not has_key(endpoint.key):
@@ -95,7 +95,9 @@ def way_of(home: Home, request: RunRequest, agent: Agent) -> Way | None:
             f"The key of the endpoint {endpoint.name} is not in the keyring.",
             todo=f"Store it: m4bench endpoint key {endpoint.name}",
         )
-    why = permit(home, request.source, endpoint.name, local=local).why
+    why = decision.why
+    if local and not decision.allowed:
+        why = permit(home, request.source, endpoint.name, host="", local=True).why
     return Way(endpoint, permit_remote=decision.allowed, local=local, why=why)
 
 
@@ -112,8 +114,10 @@ def _endpoint(home: Home, request: RunRequest, agent: Agent) -> Endpoint:
     if request.endpoint is not None:
         return find_endpoint(home, request.endpoint)
     usual = _USUAL.get(agent.apis[0])
-    if usual is not None and permit(home, request.source, usual).allowed:
-        return find_endpoint(home, usual)
+    if usual is not None:
+        known = find_endpoint(home, usual)
+        if permit(home, request.source, usual, host=host_of(known)).allowed:
+            return known
     own = own_names(home)
     here = [
         endpoint

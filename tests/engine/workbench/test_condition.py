@@ -10,8 +10,8 @@ from engine import audit
 from engine.base.paths import Home, open_home
 from engine.gateway import ground
 from engine.isolation.machine import Finding
-from engine.sources import allow_provider
 from engine.sources.state import source_rows
+from engine.workbench.care import allow_endpoint
 from engine.workbench.condition import data_care
 
 
@@ -44,7 +44,7 @@ def test_policies_and_a_log_that_was_changed(home: Home):
         with source_rows(home) as rows:
             rows.begin(name, "eicu", access, "mark")  # type: ignore[arg-type]
             rows.finish(name, access, 1, "digest", [])  # type: ignore[arg-type]
-    allow_provider(home, "real", "openai", by="Ann", why="agreed")
+    allow_endpoint(home, "real", "openai", by="Ann", why="agreed")
     detail = found(home)["policies"].detail
     assert "made: any model (synthetic)" in detail
     assert "real: models on this machine and openai" in detail

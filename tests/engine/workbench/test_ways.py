@@ -11,15 +11,15 @@ import pytest
 from engine.agents import find_agent
 from engine.base.errors import BadInput, MissingPrerequisite, UsageError
 from engine.base.paths import Home, open_home
-from engine.gateway.endpoints import add_endpoint, make_endpoint
+from engine.gateway.endpoints import add_endpoint, make_endpoint, remove_endpoint
 from engine.isolation.bubblewrap import Bubblewrap
 from engine.isolation.docker import Docker
 from engine.runs.records import RunRequest
 from engine.runs.store import RunStore
-from engine.sources import allow_provider
 from engine.sources.seal import seal
 from engine.sources.state import source_rows
 from engine.workbench import ways
+from engine.workbench.care import allow_endpoint
 from engine.workbench.ways import means_of, way_of
 
 LOCAL = "http://127.0.0.1:9"
@@ -87,11 +87,28 @@ def test_closed_data_goes_nowhere_until_somebody_allows_it(home: Home, keys: set
     way = way_of(home, request("codex", "closed"), codex)
     assert way is not None
     assert way.endpoint.name == "mine"
-    allow_provider(home, "closed", "openai", by="Ada", why="agreed")
+    allow_endpoint(home, "closed", "openai", by="Ada", why="agreed")
     way = way_of(home, request("codex", "closed"), codex)
     assert way is not None
     assert (way.endpoint.name, way.permit_remote) == ("openai", True)
-    assert "Ada allowed openai" in way.why
+    assert "Ada allowed openai at https://api.openai.com" in way.why
+
+
+def test_an_endpoint_that_is_pointed_elsewhere_is_not_allowed_any_more(home: Home, keys: set[str]):
+    keys.add("openai")
+    codex = find_agent("codex")
+    allow_endpoint(home, "closed", "OpenAI", by="Ada", why="agreed")
+    add_endpoint(home, make_endpoint("openai", api="responses", url="https://192.0.2.1"))
+    for asked in (request("codex", "closed", endpoint="openai"), request("codex", "closed")):
+        with pytest.raises(MissingPrerequisite, match=r"is at https://192\.0\.2\.1 now"):
+            way_of(home, asked, codex)
+    # ... nor is another name at the same host.
+    with pytest.raises(MissingPrerequisite, match="nobody has allowed openai-chat"):
+        way_of(home, request("pi", "closed", endpoint="openai-chat"), find_agent("pi"))
+    remove_endpoint(home, "openai")
+    assert way_of(home, request("codex", "closed"), codex) is not None
+    with pytest.raises(UsageError, match="no endpoint"):
+        allow_endpoint(home, "closed", "nobody", by="Ada", why="agreed")
 
 
 def test_what_does_not_fit_is_told(home: Home, tmp_path: Path):
