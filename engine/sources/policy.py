@@ -3,8 +3,9 @@
 Synthetic sources and official open demos are free. Of a credentialed source only a model on this
 machine may see anything, until somebody allows a named provider, with a name and a reason. It is
 allowed together with the host behind it then: an endpoint that is pointed elsewhere later has to
-be allowed anew. Every decision is a row that is never changed or removed (`state.db`
-refuses it) and an entry of the audit log. It belongs to one registration: a source of the same name that is added later has none.
+be allowed anew. Every decision is a row that is never changed or removed (`state.db` refuses it)
+and an entry of the audit log. It belongs to one registration: a source of the same name that is
+added later has none.
 """
 
 from __future__ import annotations
