@@ -29,6 +29,9 @@ class Context(QObject):
     """What changed: "sources", "runs" or "references"; each screen decides whether it cares."""
     synthetic_asked = Signal()
     """Somebody wants to make synthetic data; the data page offers its form."""
+    rows_asked = Signal(str, object, str, str)
+    """Show rows of a run's diff: run id, the engine's `Rows`, what they are in words, and the
+    scored column that they speak of (or nothing)."""
     told = Signal(str)
     """One line for the status bar."""
 

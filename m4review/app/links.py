@@ -35,7 +35,7 @@ class Place:
     """Which screen."""
     name: str = ""
     """Task name (task, launch, plan: the one that is chosen first) or run id (run, diff,
-    diagnosis); of a timeline the task where it has a source, else the run."""
+    diagnosis); of a timeline the run where it has a row, else the task."""
     row: int | None = None
     """Row of the diff, counted from 0."""
     step: int | None = None
@@ -73,12 +73,14 @@ class Place:
                 return f"{SCHEME}://{other}"
 
     def _timeline(self, name: str) -> str:
-        if not self.source:
+        if self.row is not None:
             column = quote(self.column, safe="")
-            return f"{SCHEME}://run/{name}/row/{self.row or 0}/column/{column}"
+            return f"{SCHEME}://run/{name}/row/{self.row}/column/{column}"
         cell = [*((f"key.{column}", value) for column, value in self.key)]
         if self.column:
             cell.append(("column", self.column))
+        if not self.source:
+            return f"{SCHEME}://task/{name}/cell"
         where = f"{SCHEME}://task/{name}/source/{quote(self.source, safe='')}/cell"
         return f"{where}?{urlencode(cell)}" if cell else where
 
@@ -122,26 +124,36 @@ def _parse_link(text: str) -> Place:
             return Place(screen)
         case ["task" | "launch" | "run" | "plan" as screen, name]:
             return Place(screen, name)
-        case ["run", name, "diff"]:
-            return Place("diff", name)
-        case ["run", name, "row", row] if row.isdecimal():
-            return Place("diff", name, int(row))
-        case ["run", name, "diagnosis"]:
-            return Place("diagnosis", name)
-        case ["run", name, "row", row, "column", column] if row.isdecimal():
-            return Place("timeline", name, int(row), column=column)
-        case ["task", name, "source", source, "cell"]:
-            return _cell(name, source, asked)
         case ["compare"]:
             return Place("compare", runs=tuple(value for name, value in asked if name == "run"))
-        case ["run", name, "step", step] if step.isdecimal():
-            return Place("run", name, step=int(step))
+        case ["task", name, "cell"]:
+            return Place("timeline", name)
+        case ["task", name, "source", source, "cell"]:
+            return _cell(name, source, asked)
+        case ["run", name, *rest] if (found := _of_run(name, rest)) is not None:
+            return found
         case _:
             raise UsageError(
                 "This address names nothing in this program.",
                 todo="Addresses look like m4review://task/NAME, m4review://run/RUN_ID or "
                 "m4review://run/RUN_ID/row/12.",
             )
+
+
+def _of_run(name: str, rest: list[str]) -> Place | None:
+    match rest:
+        case ["diff"]:
+            return Place("diff", name)
+        case ["row", row] if row.isdecimal():
+            return Place("diff", name, int(row))
+        case ["diagnosis"]:
+            return Place("diagnosis", name)
+        case ["row", row, "column", column] if row.isdecimal():
+            return Place("timeline", name, int(row), column=column)
+        case ["step", step] if step.isdecimal():
+            return Place("run", name, step=int(step))
+        case _:
+            return None
 
 
 def _cell(task: str, source: str, asked: list[tuple[str, str]]) -> Place:

@@ -25,6 +25,7 @@ from m4review.app import icons
 from m4review.app.actions import COMMANDS, Actions
 from m4review.app.application import apply_look, theme_for, window_icon
 from m4review.app.context import Context, Screen
+from m4review.app.crumbs import trail
 from m4review.app.help import Help
 from m4review.app.jobs_view import JobBar, JobList
 from m4review.app.links import DATA, RUNS, WORKLIST, Place, parse
@@ -33,11 +34,15 @@ from m4review.app.settings import zoom_step
 from m4review.app.theme import Mode
 from m4review.app.widgets import ElidedLabel, label
 from m4review.data.view import DataScreen
+from m4review.diagnosis.rows import RowsLink
+from m4review.diagnosis.view import DiagnosisScreen
 from m4review.diff.view import DiffScreen
 from m4review.launcher.view import LauncherScreen
 from m4review.run.list_view import RunsScreen
 from m4review.run.view import RunScreen
 from m4review.task.view import TaskScreen
+from m4review.timeline.link import ValueLink
+from m4review.timeline.view import TimelineScreen
 from m4review.worklist.view import WorklistScreen
 
 _SECTIONS = (
@@ -52,6 +57,8 @@ _SECTION_OF = {
     "runs": "runs",
     "run": "runs",
     "diff": "runs",
+    "diagnosis": "runs",
+    "timeline": "runs",
     "data": "data",
 }
 _HISTORY = 100
@@ -80,11 +87,16 @@ class MainWindow(QMainWindow):
             "runs": RunsScreen(context),
             "run": RunScreen(context),
             "diff": DiffScreen(context),
+            "diagnosis": DiagnosisScreen(context),
+            "timeline": TimelineScreen(context),
             "data": DataScreen(context),
         }
         self._build()
         self._menus()
         self._bind()
+        diff = cast("DiffScreen", self.screens["diff"])
+        self._rows_link = RowsLink(context, diff)
+        self._value_link = ValueLink(context, diff, self.stack, self.actions_of)
         context.went.connect(self.go)
         context.told.connect(self._tell)
         context.theme_changed.connect(self._recolour)
@@ -303,8 +315,9 @@ class MainWindow(QMainWindow):
         place = self._place
         if place is None:
             return
-        trail = self._trail(place)
-        for number, (text, where) in enumerate(trail):
+        run_title = self.screens["run"].title if self._run_is(place.name) else ""
+        way = trail(place, self.screens[place.screen].title, run_title)
+        for number, (text, where) in enumerate(way):
             if number:
                 self._crumbs.addWidget(label("›", "muted"))
             if where is None:
@@ -318,24 +331,7 @@ class MainWindow(QMainWindow):
                 link.clicked.connect(lambda _=False, to=where: self.go(to))
                 self._crumbs.addWidget(link)
         self._crumbs.addStretch(0)
-        self.setWindowTitle(f"{trail[-1][0]} – M4 Review")
-
-    def _trail(self, place: Place) -> list[tuple[str, Place | None]]:
-        screen = self.screens[place.screen]
-        match place.screen:
-            case "task":
-                return [("Worklist", WORKLIST), (place.name, None)]
-            case "launch":
-                task = Place("task", place.name)
-                return [("Worklist", WORKLIST), (place.name, task), ("New run", None)]
-            case "run":
-                return [("Runs", RUNS), (screen.title or place.name, None)]
-            case "diff":
-                run = Place("run", place.name)
-                name = self.screens["run"].title if self._run_is(place.name) else place.name
-                return [("Runs", RUNS), (name or place.name, run), ("Diff", None)]
-            case _:
-                return [(screen.title, None)]
+        self.setWindowTitle(f"{way[-1][0]} – M4 Review")
 
     def _run_is(self, run_id: str) -> bool:
         run = self.screens["run"]

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QTabWidget,
     QTreeWidget,
-    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
@@ -24,6 +23,7 @@ from m4review.app import icons
 from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
 from m4review.app.links import RUNS, Place
+from m4review.app.reports import save_report
 from m4review.app.widgets import (
     ElidedLabel,
     ErrorPanel,
@@ -38,6 +38,7 @@ from m4review.app.widgets import (
 from m4review.diff.panels import Bar
 from m4review.run.facts import Find
 from m4review.run.panels import AgainPanel, FindsPanel
+from m4review.run.tree import fill_tree
 from m4review.run.usage import UsageTab
 from m4review.run.viewmodel import NMAE, RunPage, RunViewModel
 from m4review.run.words import (
@@ -50,9 +51,6 @@ from m4review.run.words import (
 )
 from m4review.trace.view import TracePane
 from m4review.trace.viewmodel import TraceViewModel
-
-_TREE_LIMIT = 400
-"""Entries of one list of the record that are shown; how many are left out is said."""
 
 
 class RunScreen(Screen):
@@ -76,6 +74,20 @@ class RunScreen(Screen):
             icon="git-compare-arrows",
             main=True,
             tip="Row by row, the agent's table against the reference (Enter)",
+        )
+        self.why_button = button(
+            context,
+            "What went wrong",
+            self._why,
+            icon="stethoscope",
+            tip="What the mismatches have in common, and where they sit (Ctrl+E)",
+        )
+        self.report_button = button(
+            context,
+            "Report…",
+            self._report,
+            icon="file-text",
+            tip="Save one HTML file without row-level data (Ctrl+Shift+S)",
         )
         self.task_button = button(context, "Task", self._task, icon="file-text")
         self.reveal_button = button(context, "Folder", self._reveal, icon="folder-open")
@@ -119,7 +131,14 @@ class RunScreen(Screen):
         page = page_layout(self, context)
         top = QHBoxLayout()
         top.addWidget(self._name, 1)
-        for each in (self.task_button, self.reveal_button, self.delete_button, self.diff_button):
+        for each in (
+            self.task_button,
+            self.reveal_button,
+            self.delete_button,
+            self.report_button,
+            self.why_button,
+            self.diff_button,
+        ):
             top.addWidget(each)
         page.addLayout(top)
         page.addWidget(self._line)
@@ -205,13 +224,18 @@ class RunScreen(Screen):
     def bind(self, actions: Actions) -> None:
         actions.bind("app.find", self._find)
         actions.bind("run.diff", self._diff)
+        actions.bind("run.diagnosis", self._why)
+        actions.bind("run.report", self._report)
         actions.bind("run.reveal", self._reveal)
         actions.bind("run.delete", self._delete)
         actions.bind("task.run", self._run_again)
         self.diff_button.setFocus()
 
     def leave(self, actions: Actions) -> None:
-        for name in ("app.find", "run.diff", "run.reveal", "run.delete", "task.run"):
+        for name in (
+            "app.find", "run.diff", "run.diagnosis", "run.report", "run.reveal", "run.delete",
+            "task.run",
+        ):  # fmt: skip
             actions.bind(name, None)
         self._again.stop()
 
@@ -230,6 +254,14 @@ class RunScreen(Screen):
     def _diff(self) -> None:
         if self.model.page is not None and self.model.page.has_diff:
             self.context.go(Place("diff", self.model.run_id))
+
+    def _why(self) -> None:
+        if self.model.page is not None and self.model.page.has_diff:
+            self.context.go(Place("diagnosis", self.model.run_id))
+
+    def _report(self) -> None:
+        if self.model.page is not None and not self.model.page.summary.live:
+            save_report(self.context, (self.model.run_id,))
 
     def _task(self) -> None:
         if self.model.page is not None:
@@ -269,6 +301,8 @@ class RunScreen(Screen):
 
     def _buttons(self, page: RunPage | None) -> None:
         self.diff_button.setEnabled(page is not None and page.has_diff)
+        self.why_button.setEnabled(page is not None and page.has_diff)
+        self.report_button.setEnabled(page is not None and not page.summary.live)
         self.task_button.setEnabled(page is not None and page.task is not None)
         self.reveal_button.setEnabled(page is not None)
         self.delete_button.setEnabled(page is not None and not page.summary.live)
@@ -292,7 +326,7 @@ class RunScreen(Screen):
             text = f"({page.log_cut:,} characters before this are not shown)\n{text}"
         if self.log.toPlainText() != text:
             self.log.setPlainText(text)
-        self._fill_tree(page)
+        fill_tree(self.tree, page.record.raw)
         self.usage.show_page(page)
         self.finds.show_page(page)
         was_live = self.steps.live
@@ -464,28 +498,3 @@ class RunScreen(Screen):
                 box.addWidget(label(diagnostic.detail, "muted", wrap=True))
             grid.addLayout(box, row, 1)
         return grid
-
-    def _fill_tree(self, page: RunPage) -> None:
-        self.tree.clear()
-        root = self.tree.invisibleRootItem()
-        for name, value in page.record.raw.items():
-            _add(root, str(name), value)
-        self.tree.resizeColumnToContents(0)
-
-
-def _add(parent: QTreeWidgetItem, name: str, value: object) -> None:
-    """One value of the record, as a branch where it has parts."""
-    if isinstance(value, dict):
-        item = QTreeWidgetItem(parent, [name, f"{len(value)} fields" if value else "{}"])
-        for key, inner in list(value.items())[:_TREE_LIMIT]:
-            _add(item, str(key), inner)
-    elif isinstance(value, (list, tuple)):
-        item = QTreeWidgetItem(parent, [name, f"{len(value)} entries" if value else "[]"])
-        for at, inner in enumerate(value[:_TREE_LIMIT]):
-            _add(item, str(at), inner)
-        if len(value) > _TREE_LIMIT:
-            QTreeWidgetItem(item, ["…", f"{len(value) - _TREE_LIMIT:,} further entries"])
-    else:
-        text = "null" if value is None else str(value)
-        shown = text if len(text) <= 2_000 else text[:2_000] + "…"  # noqa: PLR2004 - characters
-        QTreeWidgetItem(parent, [name, shown])

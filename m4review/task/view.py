@@ -41,6 +41,13 @@ class TaskScreen(Screen):
         self.run_button = button(
             context, "Run…", self._run, icon="play", main=True, tip="Run an agent on it (Ctrl+R)"
         )
+        self.value_button = button(
+            context,
+            "Where a value comes from…",
+            lambda: context.go(Place("timeline", self.model.name)),
+            icon="history",
+            tip="Follow a value of the reference back to the source's rows",
+        )
         self.asked = QTabWidget()
         self.asked.setAccessibleName("What is asked")
         self.rules = QTabWidget()
@@ -64,6 +71,7 @@ class TaskScreen(Screen):
         head.addSpacing(self.context.px(8))
         head.addLayout(self._badges)
         head.addStretch(1)
+        head.addWidget(self.value_button)
         head.addWidget(self.run_button)
         page.addLayout(head)
         page.addWidget(self._description)

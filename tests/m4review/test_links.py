@@ -53,3 +53,32 @@ def test_what_names_nothing_is_refused(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(text)
     assert caught.value.todo
+
+
+keys = st.lists(st.tuples(names, st.text(max_size=30)), max_size=3, unique_by=lambda p: p[0])
+
+
+@given(names, st.integers(0, 10**9), names)
+def test_address_of_a_value_of_a_run_names_it_again(run: str, row: int, column: str) -> None:
+    place = Place("timeline", run, row, column=column)
+    assert parse(place.link) == place
+
+
+@given(names, names, keys, names)
+def test_address_of_a_value_of_a_reference_names_it_again(
+    task: str, source: str, key: list[tuple[str, str]], column: str
+) -> None:
+    place = Place("timeline", task, source=source, key=tuple(key), column=column)
+    assert parse(place.link) == place
+
+
+@given(names)
+def test_places_of_findings_have_addresses(name: str) -> None:
+    for place in (Place("timeline", name), Place("diagnosis", name)):
+        assert parse(place.link) == place
+
+
+@given(st.lists(names, max_size=8))
+def test_address_of_a_comparison_names_its_runs_in_order(runs: list[str]) -> None:
+    place = Place("compare", runs=tuple(runs))
+    assert parse(place.link) == place

@@ -1,0 +1,47 @@
+"""Diagnoses in the background, remembered for the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.base.errors import UsageError
+from engine.base.jobs import Job
+from engine.diagnosis.model import Diagnosis
+
+if TYPE_CHECKING:
+    from engine.workbench import Workbench
+
+Stamp = tuple[int, int]
+"""Size and time of a diff file."""
+
+
+class Known:
+    """What was found out, by run; gone when its diff is made anew."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._workbench = workbench
+        self._found: dict[str, tuple[Stamp, Diagnosis]] = {}
+
+    def diagnose(self, run_id: str, *, again: bool) -> Callable[[Job], Diagnosis]:
+        """Work for the job runner: the diagnosis of a run, remembered unless `again`."""
+
+        def work(job: Job) -> Diagnosis:
+            job.progress("diff", 0, 0, "Reading the diff")
+            diff = self._workbench.diff_of(run_id, job=job)
+            if diff is None:
+                raise UsageError(
+                    "This run has no rows to look at: it left no output, or its reference is "
+                    "gone or has changed.",
+                    todo="The run page says why.",
+                )
+            facts = diff.stat()
+            stamp = (facts.st_size, facts.st_mtime_ns)
+            known = self._found.get(run_id)
+            if known is not None and known[0] == stamp and not again:
+                return known[1]
+            found = self._workbench.diagnose_run(run_id, job=job)
+            self._found[run_id] = (stamp, found)
+            return found
+
+        return work

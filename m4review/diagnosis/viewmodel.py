@@ -1,0 +1,127 @@
+"""The diagnosis of a run without a widget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from engine.base.errors import M4Error
+from engine.diagnosis.model import NO_ROWS, Diagnosis, Rows, Signature
+from m4review.app.jobs import JobHandle, JobRunner
+from m4review.diagnosis.jobs import Known
+from m4review.diagnosis.words import count_words
+
+if TYPE_CHECKING:
+    from engine.workbench import Workbench
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a list of signatures is about."""
+
+    title: str
+    """For the choice."""
+    signatures: tuple[Signature, ...]
+    """Best first."""
+    residual: Rows
+    """Rows that none of them explains; no condition where only the count is known."""
+    residual_words: str
+    """The same in words."""
+    column: str
+    """The scored column; empty for the whole table and for keys."""
+
+
+def scopes_of(diagnosis: Diagnosis) -> tuple[Scope, ...]:
+    """The whole table, keys, and every column with mismatches."""
+    left = diagnosis.unexplained
+    whole = Scope(
+        f"Whole table ({count_words(diagnosis.mismatches, 'mismatching cell')})",
+        diagnosis.ranked,
+        NO_ROWS,
+        f"{count_words(left, 'mismatching cell')} explained by none of these",
+        "",
+    )
+    scopes = [whole]
+    keys = diagnosis.keys
+    total = keys.missing + keys.extra + keys.duplicates
+    if total:
+        title = f"Keys ({keys.missing:,} missing, {keys.extra:,} extra, {keys.duplicates:,} again)"
+        rest = f"{count_words(keys.residual.count, 'row')} explained by none of these"
+        scopes.append(Scope(title, keys.signatures, keys.residual, rest, ""))
+    for column in diagnosis.columns:
+        title = f"{column.column} ({count_words(column.mismatches, 'mismatch', 'mismatches')})"
+        rest = f"{count_words(column.residual.count, 'row')} explained by none of these"
+        scopes.append(Scope(title, column.signatures, column.residual, rest, column.column))
+    return tuple(scopes)
+
+
+class DiagnosisViewModel(QObject):
+    """Finds out what went wrong in a run."""
+
+    changed = Signal()
+    """Another diagnosis, or none yet."""
+    busy_changed = Signal(bool)
+    progressed = Signal(object)
+    failed = Signal(object)
+    cancelled = Signal()
+
+    def __init__(
+        self, workbench: Workbench, runner: JobRunner, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._runner, self._known = runner, Known(workbench)
+        self.run_id = ""
+        self.diagnosis: Diagnosis | None = None
+        self.scopes: tuple[Scope, ...] = ()
+        self._working: JobHandle | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Is it at work?"""
+        return self._working is not None
+
+    def show(self, run_id: str, *, again: bool = False) -> None:
+        """Diagnose a run in the background; what is known already comes at once."""
+        if run_id == self.run_id and self.busy and not again:
+            return
+        self.cancel()
+        if run_id != self.run_id or again:
+            self.diagnosis, self.scopes = None, ()
+            self.run_id = run_id
+            self.changed.emit()
+
+        def done(found: Diagnosis) -> None:
+            if self._working is handle and found is not self.diagnosis:
+                self.diagnosis, self.scopes = found, scopes_of(found)
+                self.changed.emit()
+
+        def failed(error: M4Error) -> None:
+            if self._working is handle:
+                self.failed.emit(error)
+
+        handle = self._runner.start(
+            "Find out what went wrong",
+            self._known.diagnose(run_id, again=again),
+            on_done=done,
+            on_failed=failed,
+            lane="diagnosis",
+        )
+        self._working = handle
+        handle.progressed.connect(self.progressed.emit)
+        handle.over.connect(lambda: self._over(handle))
+        self.busy_changed.emit(True)
+
+    def _over(self, handle: JobHandle) -> None:
+        if self._working is handle:
+            self._working = None
+            self.busy_changed.emit(False)
+
+    def cancel(self) -> None:
+        """Stop; `cancelled` is told when something was going on."""
+        handle, self._working = self._working, None
+        if handle is not None:
+            handle.cancel()
+            self.busy_changed.emit(False)
+            self.cancelled.emit()

@@ -1,0 +1,1 @@
+"""Where one value comes from: the stay, its events, the arithmetic, the agent's SQL."""

@@ -1,0 +1,237 @@
+"""Beside the picture: both values, the arithmetic with its SQL, the windows, the agent's SQL."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QSplitter,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from engine.diagnosis.lineage import Step, Value
+from m4review.app.context import Context
+from m4review.app.highlight import SqlHighlighter
+from m4review.app.widgets import ColumnScroll, Tone, button, clear, label, set_tone
+from m4review.diff.layout import MATCHES
+from m4review.diff.words import difference_words, words_of
+from m4review.timeline.cell import CellPage
+from m4review.timeline.words import Clock, verified_words
+
+_STEP = Qt.ItemDataRole.UserRole
+
+
+def sql_box(context: Context, name: str) -> QPlainTextEdit:
+    """A read-only box for SQL."""
+    box = QPlainTextEdit()
+    box.setReadOnly(True)
+    box.setTabChangesFocus(True)
+    box.setProperty("code", True)
+    box.setAccessibleName(name)
+    SqlHighlighter(box.document(), context)
+    return box
+
+
+def shown_value(value: Value) -> str:
+    """A value as it is shown."""
+    return words_of(value)
+
+
+class ValuePanel(QWidget):
+    """The two values, whether the picture was proven, windows, notes."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        inner = QWidget()
+        self._body = QVBoxLayout(inner)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(ColumnScroll(inner))
+
+    def show_page(self, page: CellPage | None, clock: Clock | None, untimed: int) -> None:
+        """Show a cell (None: nothing)."""
+        clear(self._body)
+        if page is None or clock is None:
+            return
+        lineage, body = page.lineage, self._body
+        self._values(page)
+        proven = label(verified_words(lineage), wrap=True)
+        set_tone(proven, "good" if lineage.verified else "warn")
+        body.addWidget(proven)
+        self._windows(page, clock)
+        notes = list(lineage.notes)
+        if untimed:
+            many = "rows have" if untimed > 1 else "row has"
+            where = "they stand" if untimed > 1 else "it stands"
+            notes.append(f"{untimed:,} {many} no time; {where} in the list only.")
+        if notes:
+            body.addWidget(label("Notes", "section"))
+        for note in notes:
+            body.addWidget(label(note, "muted", wrap=True))
+        body.addStretch(1)
+
+    def _values(self, page: CellPage) -> None:
+        grid = QGridLayout()
+        grid.setColumnStretch(1, 1)
+        rows: list[tuple[str, str, Tone]] = [
+            ("Reference", shown_value(page.lineage.value), "plain")
+        ]
+        if page.agent is not None:
+            fits = page.agent.status in MATCHES
+            tone: Tone = "good" if fits else "bad"
+            rows.append(("Agent", shown_value(page.agent.value), tone))
+            rows.append(("", ("= " if fits else "≠ ") + page.agent.words, tone))
+            difference = difference_words(page.lineage.value, page.agent.value)
+            if difference and not fits:
+                rows.append(("Difference", difference, "plain"))
+        for at, (name, text, tone) in enumerate(rows):
+            grid.addWidget(label(name, "muted"), at, 0, Qt.AlignmentFlag.AlignTop)
+            value = label(text, "heading" if name in ("Reference", "Agent") else "plain", wrap=True)
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            set_tone(value, tone)
+            grid.addWidget(value, at, 1)
+        self._body.addLayout(grid)
+
+    def _windows(self, page: CellPage, clock: Clock) -> None:
+        body, windows = self._body, page.lineage.windows
+        title = "Windows (hours from unit admission)" if clock.offsets else "Windows"
+        body.addWidget(label(title, "section"))
+        if not windows:
+            body.addWidget(label("No window of time decides about this value.", "muted", wrap=True))
+        for window in windows:
+            if window.start is None and window.end is None:
+                span = "any time"
+            elif window.start is None:
+                span = f"up to {clock.told(window.end)}"
+            elif window.end is None:
+                span = f"from {clock.told(window.start)} on"
+            else:
+                span = f"{clock.told(window.start)} to {clock.told(window.end)}"
+            body.addWidget(label(span, wrap=True))
+            body.addWidget(label(window.rule, "muted", wrap=True))
+
+
+class StepsPanel(QWidget):
+    """The arithmetic: a tree of values, and the SQL that made the chosen one."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.tree = QTreeWidget()
+        self.tree.setHeaderLabels(["Made of", "Value"])
+        self.tree.setAccessibleName("How the reference's value was made")
+        self.tree.setUniformRowHeights(True)
+        self.sql = sql_box(context, "SQL that made the chosen value")
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self.tree)
+        split.addWidget(self.sql)
+        split.setSizes([300, 160])
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.addWidget(split)
+        self.tree.currentItemChanged.connect(lambda item, _before: self._show(item))
+
+    def show_steps(self, steps: tuple[Step, ...]) -> None:
+        """Show the arithmetic of a cell."""
+        self.tree.clear()
+        self.sql.clear()
+        stack: list[tuple[int, QTreeWidgetItem]] = []
+        for step in steps:
+            while stack and stack[-1][0] >= step.depth:
+                stack.pop()
+            parent = stack[-1][1] if stack else self.tree.invisibleRootItem()
+            item = QTreeWidgetItem(parent, [step.name, shown_value(step.value)])
+            item.setData(0, _STEP, step)
+            item.setToolTip(0, step.expression)
+            stack.append((step.depth, item))
+            below = {other.name for other in steps}
+            for name, value in step.inputs.items():
+                if name not in below:
+                    given = QTreeWidgetItem(item, [name, shown_value(value)])
+                    given.setToolTip(0, "read by it")
+        self.tree.expandToDepth(1)
+        self.tree.resizeColumnToContents(0)
+        first = self.tree.topLevelItem(0)
+        if first is not None:
+            self.tree.setCurrentItem(first)
+
+    def _show(self, item: QTreeWidgetItem | None) -> None:
+        step = item.data(0, _STEP) if item is not None else None
+        if not isinstance(step, Step):
+            return
+        given = [f"-- {name} = {shown_value(value)}" for name, value in step.inputs.items()]
+        lines = [*given, step.expression, f"-- gives {shown_value(step.value)}"]
+        self.sql.setPlainText("\n".join(lines))
+
+
+class AgentSqlPanel(QWidget):
+    """The agent's statements that name the column."""
+
+    step_asked = Signal(int)
+    """Show this step of the run's trace."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._page: CellPage | None = None
+        self.choice = QComboBox()
+        self.choice.setAccessibleName("Statement of the agent")
+        self.choice.currentIndexChanged.connect(self._show)
+        self.go = button(context, "Show in the trace", self._go, icon="list")
+        self.words = label("", "muted", wrap=True)
+        self.text = sql_box(context, "SQL of the agent")
+        rows = QVBoxLayout(self)
+        rows.addWidget(self.words)
+        line = QHBoxLayout()
+        line.addWidget(self.choice, 1)
+        line.addWidget(self.go)
+        rows.addLayout(line)
+        rows.addWidget(self.text, 1)
+
+    def show_page(self, page: CellPage | None) -> None:
+        """Show a cell's statements."""
+        self._page = page
+        agent = page.agent if page is not None else None
+        statements = agent.statements if agent is not None else ()
+        self.choice.clear()
+        for statement in statements:
+            first = next((line for line in statement.sql.splitlines() if line.strip()), "")
+            self.choice.addItem(f"Step {statement.step}: {first.strip()[:60]}")
+        self.choice.setCurrentIndex(len(statements) - 1)
+        for each in (self.choice, self.go, self.text):
+            each.setVisible(bool(statements))
+        if page is None:
+            self.words.setText("")
+        elif agent is None:
+            self.words.setText("This is a cell of the reference alone, without a run.")
+        elif not statements:
+            self.words.setText(
+                f"No SQL statement of the run's trace names {page.place.column}. The agent may "
+                "have written it in a program or by a pattern; the trace shows every step."
+            )
+        else:
+            many = "statements name" if len(statements) > 1 else "statement names"
+            more = f" {agent.left_out} more are not listed." if agent.left_out else ""
+            self.words.setText(
+                f"{len(statements)} {many} {page.place.column}; the last one comes first.{more}"
+            )
+
+    def _show(self, at: int) -> None:
+        agent = self._page.agent if self._page is not None else None
+        if agent is not None and 0 <= at < len(agent.statements):
+            self.text.setPlainText(agent.statements[at].sql)
+            column = self._page.place.column if self._page is not None else ""
+            if self.text.find(column):  # the first mention in sight
+                self.text.centerCursor()
+
+    def _go(self) -> None:
+        agent = self._page.agent if self._page is not None else None
+        at = self.choice.currentIndex()
+        if agent is not None and 0 <= at < len(agent.statements):
+            self.step_asked.emit(agent.statements[at].step)

@@ -1,0 +1,397 @@
+"""The picture of a stay: windows shaded, one track per item, roles told apart by shape and fill.
+
+Twenty thousand events stay quick: one scatter per role, bars as one path per role, and labels only
+for what is in sight.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyqtgraph
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent
+from PySide6.QtWidgets import QToolTip
+
+from engine.diagnosis.lineage import Role
+from m4review.app.context import Context
+from m4review.timeline.axis import TimeAxis
+from m4review.timeline.symbols import brush_of, pen_of
+from m4review.timeline.tracks import Span, Tracks
+from m4review.timeline.words import LOOKS, ROLES, Clock, event_words, value_words
+
+_LABELS = 60
+"""Values that are written beside marks at most."""
+_NEAR = 14
+"""Pixels from which on a mark counts as pointed at."""
+_TALL = 26
+"""Pixels of a track at 100 % below which the view scrolls instead of squeezing."""
+_NAME = 200
+"""Pixels at 100 % for the items' names; whole names stand in the list."""
+_BAR = 0.22
+"""Half the thickness of a bar; tracks are 1 apart."""
+
+
+class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """Draws `Tracks`; tells what is pointed at and chosen."""
+
+    chosen = Signal(int)
+    """An event was chosen: its number in the lineage."""
+    pointed = Signal(str)
+    """What is under the crosshair, in a line."""
+
+    def __init__(self, context: Context) -> None:
+        self.axis = TimeAxis()
+        super().__init__(axisItems={"bottom": self.axis})
+        self._context = context
+        self.tracks: Tracks | None = None
+        self.clock: Clock | None = None
+        self.current = -1
+        self.shown: frozenset[Role] = frozenset(ROLES)
+        self._drawn: list[Any] = []
+        self._labels: list[Any] = []
+        self.setAccessibleName("Timeline of the stay")
+        self.setAccessibleDescription(
+            "Left and Right go from event to event in time, Up and Down between tracks, plus and "
+            "minus zoom, Home fits the window, F fits the stay, A everything."
+        )
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self.view = self.getPlotItem().vb
+        self.view.invertY(True)
+        self.view.setMouseEnabled(x=True, y=True)
+        self._cross = [pyqtgraph.InfiniteLine(angle=angle, movable=False) for angle in (90, 0)]
+        self._ring = pyqtgraph.ScatterPlotItem(pxMode=True)
+        for each in (*self._cross, self._ring):
+            each.setZValue(50)
+            self.addItem(each, ignoreBounds=True)
+            each.hide()
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(60)
+        self._later.timeout.connect(self._label)
+        self.view.sigRangeChanged.connect(lambda *_: self._later.start())
+        self.scene().sigMouseMoved.connect(self._moved)
+        self.scene().sigMouseClicked.connect(self._clicked)
+        context.theme_changed.connect(self.draw)
+
+    # --- what is shown
+
+    def show_tracks(self, tracks: Tracks | None, clock: Clock | None) -> None:
+        """Show a cell's events (None: nothing)."""
+        self.tracks, self.clock, self.current = tracks, clock, -1
+        if clock is not None:
+            self.axis.set_clock(clock)
+        self.draw()
+        if tracks is not None:
+            self.fit_window()
+
+    def show_roles(self, roles: frozenset[Role]) -> None:
+        """Leave the events of other roles out."""
+        if roles != self.shown:
+            self.shown = roles
+            self.draw()
+
+    def select(self, event: int) -> None:
+        """Mark an event and bring it into sight; -1 for none."""
+        self.current = event
+        tracks = self.tracks
+        if tracks is None or event < 0 or np.isnan(tracks.start[event]):
+            self._ring.hide()
+            return
+        x, y = float(tracks.start[event]), float(tracks.height[event])
+        self._ring.setData([x], [y])
+        self._ring.show()
+        (left, right), (low, high) = self.view.viewRange()
+        if not left <= x <= right:
+            half = (right - left) / 2
+            self.view.setXRange(x - half, x + half, padding=0)
+        if not min(low, high) <= y <= max(low, high):
+            half = abs(high - low) / 2
+            self._set_tracks(y - half, y + half)
+        self._later.start()
+
+    def draw(self) -> None:
+        """Draw everything again, in the theme's colours."""
+        theme, zoom = self._context.theme, self._context.zoom
+        for item in (*self._drawn, *self._labels):
+            self.removeItem(item)
+        self._drawn, self._labels = [], []
+        self.setBackground(theme.surface)
+        self.axis.zoom = zoom
+        for side in ("left", "bottom"):
+            axis = self.getAxis(side)
+            axis.setPen(theme.line)
+            axis.setTextPen(theme.text)
+            axis.setStyle(tickFont=self.font(), hideOverlappingLabels=side == "bottom")
+        self.getAxis("bottom").setHeight(self._context.px(50))
+        self.getAxis("left").setWidth(self._context.px(_NAME))
+        self.showGrid(x=True, y=True, alpha=0.12)
+        for line in self._cross:
+            line.setPen(pyqtgraph.mkPen(theme.muted, width=1, style=Qt.PenStyle.DashLine))
+        ring = pyqtgraph.mkPen(theme.text, width=2.5 * zoom)
+        self._ring.setData([], [], symbol="o", size=22 * zoom, pen=ring, brush=None)
+        about = self.clock.about if self.clock is not None else ""
+        self.setLabel("bottom", about, color=theme.muted)
+        self.axis.label.setFont(self.font())
+        tracks = self.tracks
+        if tracks is None:
+            self.getAxis("left").setTicks([[]])
+            return
+        names = [(n, self._short(name)) for n, name in enumerate(tracks.names)]
+        self.getAxis("left").setTicks([names])
+        self._draw_spans(tracks)
+        for number, role in enumerate(ROLES):
+            if role in self.shown:
+                self._draw_role(tracks, number, role)
+        self.select(self.current)
+        self._later.start()
+
+    def _short(self, name: str) -> str:
+        """As much of a name as the axis has room for."""
+        room = self._context.px(_NAME) - self._context.px(10)
+        return QFontMetrics(self.font()).elidedText(name, Qt.TextElideMode.ElideMiddle, room)
+
+    def _draw_spans(self, tracks: Tracks) -> None:
+        theme = self._context.theme
+        tint = QColor(theme.selection)
+        tint.setAlpha(110)
+        for number, span in enumerate(tracks.windows):
+            if span.start is not None and span.end is not None:
+                region = pyqtgraph.LinearRegionItem(
+                    (span.start, span.end), movable=False, brush=tint,
+                    pen=pyqtgraph.mkPen(theme.accent, width=1.5 * self._context.zoom),
+                )  # fmt: skip
+                region.setZValue(-20)
+                region.setToolTip(span.words)
+                self._keep(region)
+            name = "window" if len(tracks.windows) == 1 else f"window {number + 1}"
+            self._edges(span, name, theme.accent, Qt.PenStyle.SolidLine, number)
+        if tracks.stay is not None:
+            self._edges(tracks.stay, "stay", theme.warn, Qt.PenStyle.DashDotLine, -1)
+
+    def _edges(self, span: Span, name: str, colour: str, style: Qt.PenStyle, number: int) -> None:
+        """Lines at a span's ends, with words."""
+        pen = pyqtgraph.mkPen(colour, width=1.5 * self._context.zoom, style=style)
+        where = 0.96 - 0.05 * (number % 6) if number >= 0 else 0.04
+        for at, which in ((span.start, "begins"), (span.end, "ends")):
+            if at is None:
+                continue
+            line = pyqtgraph.InfiniteLine(
+                at, angle=90, pen=pen, label=f"{name} {which}",
+                labelOpts={"position": where, "color": colour, "movable": False,
+                           "fill": self._context.theme.surface,
+                           "anchors": [(0, 0.5), (0, 0.5)] if which == "begins"
+                           else [(1, 0.5), (1, 0.5)]},
+            )  # fmt: skip
+            line.label.textItem.setFont(self.font())
+            line.setToolTip(span.words)
+            line.setZValue(-10)
+            self._keep(line)
+
+    def _draw_role(self, tracks: Tracks, number: int, role: Role) -> None:
+        look, zoom = LOOKS[role], self._context.zoom
+        mine = (tracks.role == number) & tracks.timed
+        lasting = mine & ~np.isnan(tracks.end)
+        points = mine & np.isnan(tracks.end)
+        colour = getattr(self._context.theme, look.colour)
+        if lasting.any():
+            bars = pyqtgraph.BarGraphItem(
+                x0=tracks.start[lasting], x1=tracks.end[lasting],
+                y0=tracks.height[lasting] - _BAR, y1=tracks.height[lasting] + _BAR,
+                pen=pen_of(look, colour, zoom), brush=brush_of(look, colour, bar=True),
+            )  # fmt: skip
+            bars.setZValue(10 - number)
+            self._keep(bars)
+        if points.any():
+            scatter = pyqtgraph.ScatterPlotItem(
+                x=tracks.start[points], y=tracks.height[points], symbol=look.symbol,
+                size=look.size * zoom, pen=pen_of(look, colour, zoom),
+                brush=brush_of(look, colour, bar=False), pxMode=True,
+            )  # fmt: skip
+            scatter.setZValue(20 - number)
+            self._keep(scatter)
+
+    def _keep(self, item: Any) -> None:
+        self.addItem(item, ignoreBounds=True)
+        self._drawn.append(item)
+
+    def _label(self) -> None:
+        """Write values beside what is used and in sight, as far as there is room."""
+        for item in self._labels:
+            self.removeItem(item)
+        self._labels = []
+        tracks, theme = self.tracks, self._context.theme
+        if tracks is None:
+            return
+        (left, right), _ = self.view.viewRange()
+        seen = tracks.timed & self._visible() & (tracks.start >= left) & (tracks.start <= right)
+        wanted = np.flatnonzero(seen & (tracks.role <= 1))
+        if len(wanted) > _LABELS:
+            wanted = np.flatnonzero(seen & (tracks.role == 0))
+        if self.current >= 0 and self.current not in wanted and seen[self.current]:
+            wanted = np.append(wanted, self.current)
+        room = (right - left) * self._context.px(52) / max(1, self.view.width())
+        last: dict[int, float] = {}
+        for event in sorted(wanted[: 20 * _LABELS], key=lambda e: tracks.start[e]):
+            track, x = int(tracks.track[event]), float(tracks.start[event])
+            if x - last.get(track, -1e18) < room and event != self.current:
+                continue
+            if len(self._labels) >= _LABELS:
+                break
+            last[track] = x
+            text = pyqtgraph.TextItem(
+                "   " + value_words(tracks.events[event])[:24], color=theme.text, anchor=(0, 0.5)
+            )
+            text.setFont(self.font())
+            text.setPos(x, float(tracks.height[event]))
+            text.setZValue(30)
+            self.addItem(text, ignoreBounds=True)
+            self._labels.append(text)
+
+    def _visible(self) -> Any:
+        if self.tracks is None:
+            return np.zeros(0, dtype=bool)
+        return np.isin(self.tracks.role, [n for n, role in enumerate(ROLES) if role in self.shown])
+
+    # --- going about
+
+    def fit_window(self) -> None:
+        """Show the windows and what was used."""
+        if self.tracks is not None:
+            self._fit(self.tracks.of_window())
+
+    def fit_stay(self) -> None:
+        """Show the whole stay."""
+        if self.tracks is not None:
+            self._fit(self.tracks.of_stay())
+
+    def fit_all(self) -> None:
+        """Show everything."""
+        if self.tracks is not None:
+            self._fit(self.tracks.whole())
+
+    def _fit(self, hours: tuple[float, float]) -> None:
+        if self.tracks is None:
+            return
+        self.view.setXRange(*hours, padding=0)
+        fit = max(3, self.height() // self._context.px(_TALL))
+        self._set_tracks(-0.7, min(len(self.tracks.names), fit) - 0.3)
+
+    def _set_tracks(self, top: float, bottom: float) -> None:
+        self.view.setYRange(top, bottom, padding=0)
+
+    def zoom_by(self, factor: float) -> None:
+        """Zoom in time, around the chosen event where it is in sight."""
+        (left, right), _ = self.view.viewRange()
+        middle = (left + right) / 2
+        if self.tracks is not None and self.current >= 0:
+            at = float(self.tracks.start[self.current])
+            middle = at if left <= at <= right else middle
+        self.view.setXRange(
+            middle - (middle - left) * factor, middle + (right - middle) * factor, padding=0
+        )
+
+    def step(self, direction: int) -> None:
+        """Choose the next (1) or the one before (-1) in time."""
+        tracks = self.tracks
+        if tracks is None:
+            return
+        order = tracks.ordered
+        order = order[self._visible()[order]]
+        if not len(order):
+            return
+        here = np.flatnonzero(order == self.current)
+        if len(here):
+            at = int(here[0]) + direction
+        else:
+            left = self.view.viewRange()[0][0]
+            at = int(np.searchsorted(tracks.start[order], left))
+        self._choose(int(order[min(max(at, 0), len(order) - 1)]))
+
+    def change_track(self, direction: int) -> None:
+        """Choose the event of the next track that is nearest in time."""
+        tracks = self.tracks
+        if tracks is None or self.current < 0:
+            self.step(1)
+            return
+        seen = self._visible() & tracks.timed
+        others = np.unique(tracks.track[seen])
+        here = int(tracks.track[self.current])
+        beyond = others[others > here] if direction > 0 else others[others < here][::-1]
+        if len(beyond):
+            mine = np.flatnonzero(seen & (tracks.track == beyond[0]))
+            far = np.abs(tracks.start[mine] - tracks.start[self.current])
+            self._choose(int(mine[int(far.argmin())]))
+
+    def _choose(self, event: int) -> None:
+        self.select(event)
+        self.chosen.emit(event)
+        if self.tracks is not None and self.clock is not None:
+            words = event_words(self.tracks.events[event], self.clock)
+            self.pointed.emit(words.replace("\n", "  ·  "))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        does = {
+            Qt.Key.Key_Left: lambda: self.step(-1),
+            Qt.Key.Key_Right: lambda: self.step(1),
+            Qt.Key.Key_Up: lambda: self.change_track(-1),
+            Qt.Key.Key_Down: lambda: self.change_track(1),
+            Qt.Key.Key_Plus: lambda: self.zoom_by(0.7),
+            Qt.Key.Key_Equal: lambda: self.zoom_by(0.7),
+            Qt.Key.Key_Minus: lambda: self.zoom_by(1 / 0.7),
+            Qt.Key.Key_Home: self.fit_window,
+            Qt.Key.Key_F: self.fit_stay,
+            Qt.Key.Key_A: self.fit_all,
+        }.get(Qt.Key(key))
+        if does is None or event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            super().keyPressEvent(event)
+            return
+        does()
+        event.accept()
+
+    # --- the mouse
+
+    def nearest(self, at: QPointF) -> int:
+        """The event drawn nearest to a point of the scene, -1 where none is near."""
+        tracks = self.tracks
+        if tracks is None or not len(tracks.events):
+            return -1
+        here = self.view.mapSceneToView(at)
+        wide, high = self.view.viewPixelSize()
+        x = np.maximum(tracks.start - here.x(), 0)
+        ends = np.where(np.isnan(tracks.end), tracks.start, tracks.end)
+        x = np.maximum(x, here.x() - ends) / wide
+        y = (tracks.height - here.y()) / high
+        y = np.where(np.isnan(tracks.end), y, np.maximum(0, np.abs(y) - _BAR / high))
+        far = np.where(self._visible() & tracks.timed, np.hypot(x, y), np.inf)
+        found = int(np.argmin(far))
+        return found if far[found] <= _NEAR * self._context.zoom else -1
+
+    def _moved(self, at: QPointF) -> None:
+        inside = self.view.sceneBoundingRect().contains(at) and self.tracks is not None
+        for line in self._cross:
+            line.setVisible(inside)
+        if not inside or self.clock is None or self.tracks is None:
+            return
+        here = self.view.mapSceneToView(at)
+        self._cross[0].setPos(here.x())
+        self._cross[1].setPos(here.y())
+        event = self.nearest(at)
+        when = self.clock.of_hours(here.x())
+        if event < 0:
+            self.pointed.emit(when)
+            QToolTip.hideText()
+            return
+        words = event_words(self.tracks.events[event], self.clock)
+        self.pointed.emit(f"{when}  ·  " + words.replace("\n", "  ·  "))
+        QToolTip.showText(self.mapToGlobal(self.mapFromScene(at)), words, self)
+
+    def _clicked(self, event: Any) -> None:
+        found = self.nearest(event.scenePos())
+        if found >= 0:
+            self._choose(found)
+        self.setFocus()

@@ -1,0 +1,149 @@
+"""Where each event is drawn: one track per item, hours across. Plain numbers, no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.diagnosis.lineage import CellLineage, Event
+from m4review.timeline.words import ROLES, Clock
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+_REACH = 0.3
+"""How far a value lifts a mark from the middle of its track; tracks are 1 apart."""
+_LONGEST = 366 * 24.0
+"""Hours; a window or stay longer than this is not what a picture begins with."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A shaded window or the stay."""
+
+    start: float | None
+    """Hours; None when open."""
+    end: float | None
+    """Hours; None when open."""
+    words: str
+    """What it is."""
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """A cell's events, laid out. Arrays have one entry per event, in the lineage's order."""
+
+    events: tuple[Event, ...]
+    """All of them."""
+    names: tuple[str, ...]
+    """Items from top to bottom."""
+    track: Ints
+    """Number of each event's track."""
+    start: Floats
+    """Hours; NaN without a time."""
+    end: Floats
+    """Hours; NaN for what does not last."""
+    height: Floats
+    """Where it is drawn, downwards; the track's number less what its value lifts it."""
+    role: Ints
+    """Position in `ROLES`."""
+    windows: tuple[Span, ...]
+    """What the windows are, each span once."""
+    stay: Span | None
+    """The stay."""
+
+    @property
+    def timed(self) -> npt.NDArray[np.bool_]:
+        """Which events have a place in the picture."""
+        return ~np.isnan(self.start)
+
+    @property
+    def ordered(self) -> Ints:
+        """The timed events in order of time."""
+        order = np.lexsort((self.track, self.start))
+        return order[self.timed[order]].astype(np.int64)
+
+    def whole(self) -> tuple[float, float]:
+        """Hours from the first to the last thing."""
+        timed = self.timed
+        ends = np.where(np.isnan(self.end), self.start, self.end)
+        marks = [*self.start[timed], *ends[timed]] if timed.any() else []
+        for span in (*self.windows, *([self.stay] if self.stay else [])):
+            marks += [at for at in (span.start, span.end) if at is not None]
+        return _wide(marks)
+
+    def of_stay(self) -> tuple[float, float]:
+        """Hours of the stay; everything where it is not known."""
+        if self.stay is None or self.stay.start is None or self.stay.end is None:
+            return self.whole()
+        return _wide([self.stay.start, self.stay.end])
+
+    def of_window(self) -> tuple[float, float]:
+        """Hours of the closed windows and the used events; the stay where there is neither."""
+        marks = [
+            at
+            for span in self.windows
+            if span.start is not None and span.end is not None and span.end - span.start < _LONGEST
+            for at in (span.start, span.end)
+        ]
+        used = self.timed & (self.role == 0) & np.isnan(self.end)
+        if used.any():
+            marks += [float(self.start[used].min()), float(self.start[used].max())]
+        return _wide(marks) if marks else self.of_stay()
+
+
+def _wide(marks: Sequence[float]) -> tuple[float, float]:
+    if not marks:
+        return (0.0, 24.0)
+    low, high = float(min(marks)), float(max(marks))
+    edge = max(0.5, 0.04 * (high - low))
+    return (low - edge, high + edge)
+
+
+def lay_out(lineage: CellLineage, clock: Clock) -> Tracks:
+    """Lay the events of a cell out."""
+    events = lineage.events
+    role = np.array([ROLES.index(e.role) for e in events], dtype=np.int64)
+    labels = [e.item or e.table for e in events]
+    best: dict[str, tuple[int, str]] = {}
+    for label, number, event in zip(labels, role, events, strict=True):
+        if event.start is not None:
+            best[label] = min(best.get(label, (len(ROLES), label)), (int(number), label))
+    names = tuple(sorted(best, key=lambda name: (best[name][0], name.casefold())))
+    place = {name: at for at, name in enumerate(names)}
+    track = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
+    nan = float("nan")
+    start = np.array([clock.hours(e.start) if e.start else nan for e in events], dtype=float)
+    end = np.array(
+        [clock.hours(e.end) if e.start and e.end and e.end > e.start else nan for e in events],
+        dtype=float,
+    )
+    value = np.array([nan if e.number is None else e.number for e in events], dtype=float)
+    spans: dict[tuple[float | None, float | None], list[str]] = {}
+    for window in lineage.windows:
+        ends = tuple(None if at is None else clock.hours(at) for at in (window.start, window.end))
+        rules = spans.setdefault((ends[0], ends[1]), [])
+        if window.rule not in rules:
+            rules.append(window.rule)
+    windows = tuple(Span(*ends, "\n".join(rules)) for ends, rules in spans.items())
+    begin, over = (None if at is None else clock.hours(at) for at in lineage.stay)
+    stay = None if begin is None and over is None else Span(begin, over, "Stay")
+    height = _heights(track, end, value, len(names))
+    return Tracks(events, names, track, start, end, height, role, windows, stay)
+
+
+def _heights(track: Ints, end: Floats, value: Floats, tracks: int) -> Floats:
+    """Higher values of an item stand higher in its track; bars and texts in the middle."""
+    height = track.astype(float)
+    finite = np.isfinite(value) & np.isnan(end)
+    for number in range(tracks):
+        here = finite & (track == number)
+        if here.sum() < 2:  # noqa: PLR2004 - one value is no scale
+            continue
+        low, high = np.percentile(value[here], [2, 98])
+        if high > low:
+            lift = np.clip((value[here] - low) / (high - low), 0, 1) * 2 - 1
+            height[here] -= _REACH * lift
+    return height

@@ -1,0 +1,289 @@
+"""The timeline screen: legend, picture and list on the left, values and SQL on the right."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QProgressBar,
+    QSplitter,
+    QStackedWidget,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from engine.base.errors import M4Error
+from m4review.app.actions import Actions
+from m4review.app.context import Context, Screen
+from m4review.app.jobs import Progress
+from m4review.app.links import Place
+from m4review.app.widgets import ElidedLabel, EmptyState, ErrorPanel, button, label, page_layout
+from m4review.diff.words import words_of
+from m4review.timeline.events import EventList, RoleChips
+from m4review.timeline.form import CellChooser
+from m4review.timeline.panels import AgentSqlPanel, StepsPanel, ValuePanel
+from m4review.timeline.plot import Timeline
+from m4review.timeline.viewmodel import TimelineViewModel
+
+
+class TimelineScreen(Screen):
+    """Where one value comes from."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.model = TimelineViewModel(context.workbench, context.runner, self)
+        self.errors = ErrorPanel(context)
+        self.chooser = CellChooser(context)
+        self._name = ElidedLabel("", "title")
+        self._line = ElidedLabel("", "muted")
+        self.column = QComboBox()
+        self.column.setAccessibleName("Column of this row")
+        self.column.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self._column_word = label("Column", "muted")
+        self.diff_button = button(
+            context, "Row in the diff", self._diff, icon="git-compare-arrows",
+            tip="Show the row in the diff",
+        )  # fmt: skip
+        self.chips = RoleChips(context)
+        self.plot = Timeline(context)
+        self.events = EventList(context)
+        self.pointed = ElidedLabel("", "muted")
+        self.pointed.setAccessibleName("What is pointed at")
+        self.values = ValuePanel(context)
+        self.steps = StepsPanel(context)
+        self.agent = AgentSqlPanel(context)
+        self.panels = QTabWidget()
+        self.busy = QProgressBar()
+        self.busy_words = label("", "muted")
+        self.stop = button(context, "Cancel", self._cancel)
+        self.empty = EmptyState(context, "history", "", "")
+        self._build()
+        self._wire()
+        self._busy(False)
+
+    # --- building
+
+    def _build(self) -> None:
+        context = self.context
+        page = page_layout(self, context)
+        head = QHBoxLayout()
+        head.addWidget(self._name, 1)
+        head.addWidget(self._column_word)
+        head.addWidget(self.column)
+        head.addWidget(self.diff_button)
+        page.addLayout(head)
+        page.addWidget(self._line)
+        page.addWidget(self.errors)
+        page.addWidget(self.chooser)
+        waiting = QHBoxLayout()
+        self.busy.setTextVisible(False)
+        waiting.addWidget(self.busy, 1)
+        waiting.addWidget(self.busy_words, 1)
+        waiting.addWidget(self.stop)
+        page.addLayout(waiting)
+        for panel, name in (
+            (self.values, "Value"), (self.steps, "Arithmetic"), (self.agent, "Agent's SQL"),
+        ):  # fmt: skip
+            self.panels.addTab(panel, name)
+        self.panels.setMinimumWidth(context.px(250))
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self._picture())
+        self._splitter.addWidget(self.panels)
+        self._splitter.setStretchFactor(0, 1)
+        self._splitter.setSizes([context.px(800), context.px(330)])
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self._splitter)
+        page.addWidget(self._stack, 1)
+
+    def _picture(self) -> QWidget:
+        context, left = self.context, QWidget()
+        rows = QVBoxLayout(left)
+        rows.setContentsMargins(0, 0, 0, 0)
+        line = QHBoxLayout()
+        line.addWidget(self.chips, 1)
+        plot = self.plot
+        for text, does, tip in (
+            ("Window", plot.fit_window, "Fit the window and what was used (Home)"),
+            ("Stay", plot.fit_stay, "Fit the stay (F)"),
+            ("All", plot.fit_all, "Fit everything (A)"),
+        ):
+            line.addWidget(button(context, text, does, tip=tip))
+        for icon, factor, tip in (
+            ("zoom-in", 0.7, "Closer (+)"),
+            ("zoom-out", 1 / 0.7, "Wider (−)"),
+        ):
+            each = button(context, "", partial(plot.zoom_by, factor), icon=icon, tip=tip)
+            each.setAccessibleName(tip.partition(" ")[0])
+            line.addWidget(each)
+        rows.addLayout(line)
+        self._no_times = label(
+            "None of these rows has a time, so there is no picture; they stand in the list.",
+            "muted",
+        )
+        rows.addWidget(self._no_times)
+        halves = QSplitter(Qt.Orientation.Vertical)
+        halves.setChildrenCollapsible(False)
+        halves.addWidget(plot)
+        halves.addWidget(self.events)
+        halves.setSizes([context.px(380), context.px(200)])
+        rows.addWidget(halves, 1)
+        rows.addWidget(self.pointed)
+        return left
+
+    def _wire(self) -> None:
+        model = self.model
+        model.changed.connect(self._fill)
+        model.form_changed.connect(self._fill_form)
+        model.roles_changed.connect(self._fill_events)
+        model.event_changed.connect(self._chosen)
+        model.key_found.connect(self.chooser.fill_key)
+        model.busy_changed.connect(self._busy)
+        model.progressed.connect(self._progressed)
+        model.failed.connect(self._failed)
+        self.chips.toggled.connect(model.toggle_role)
+        self.plot.chosen.connect(model.choose)
+        self.plot.pointed.connect(self.pointed.setText)
+        self.events.chosen.connect(model.choose)
+        self.agent.step_asked.connect(self._show_step)
+        self.chooser.asked.connect(self.context.go)
+        self.chooser.chance_asked.connect(model.find_some_key)
+        self.column.activated.connect(lambda _: self._other_column())
+        self.context.announced.connect(lambda _: model.forget())
+        self.context.theme_changed.connect(self._fill_values)
+
+    # --- the screen
+
+    @property
+    def title(self) -> str:
+        return "Where a value comes from"
+
+    def place(self) -> Place | None:
+        return self.model.place
+
+    def show_place(self, place: Place) -> None:
+        self.errors.dismiss()
+        of_task = place.row is None
+        self.chooser.setVisible(of_task)
+        for each in (self._column_word, self.column):
+            each.setVisible(not of_task)
+        self.diff_button.setVisible(not of_task)
+        if of_task:
+            self.model.load_form(place.name)
+        if place != self.model.place:
+            self.empty.say("Looking it up…", "The concepts are computed for this patient again.")
+        self.model.show(place)
+        if not place.column:
+            self.empty.say(
+                "Which value?",
+                "Choose a source, a row and a column above. Any row takes one by chance.",
+            )
+
+    def bind(self, actions: Actions) -> None:
+        actions.bind("run.diff", self._diff if self.diff_button.isVisible() else None)
+        if self._stack.currentWidget() is self._splitter:
+            self.plot.setFocus()
+
+    def leave(self, actions: Actions) -> None:
+        actions.bind("run.diff", None)
+
+    def close_down(self) -> None:
+        self.model.cancel()
+
+    # --- commands
+
+    def _diff(self) -> None:
+        place = self.model.place
+        if place is not None and place.row is not None:
+            self.context.go(Place("diff", place.name, place.row))
+
+    def _other_column(self) -> None:
+        place = self.model.column_place(self.column.currentText())
+        if place is not None and place != self.model.place:
+            self.context.go(place)
+
+    def _show_step(self, number: int) -> None:
+        if self.model.place is not None:
+            self.context.go(Place("run", self.model.place.name, step=number))
+
+    def _cancel(self) -> None:
+        self.model.cancel()
+        self.empty.say("Stopped", "Read again (F5) looks it up after all.")
+        self.model.place = None
+
+    # --- filling
+
+    def _busy(self, on: bool) -> None:
+        for each in (self.busy, self.busy_words, self.stop):
+            each.setVisible(on)
+        self.busy.setRange(0, 0)
+        self.busy_words.setText("")
+
+    def _progressed(self, progress: Progress) -> None:
+        if progress.total > 0:
+            self.busy.setRange(0, round(progress.total * 100))
+            self.busy.setValue(round(progress.done * 100))
+        self.busy_words.setText(progress.text)
+
+    def _failed(self, error: M4Error) -> None:
+        self.empty.say("This value cannot be followed", "What happened stands above.")
+        self.errors.show_error(error)
+
+    def _fill_form(self) -> None:
+        form = self.model.form
+        if form is None:
+            return
+        self.chooser.show_form(form, self.model.place)
+        if not form.sources:
+            self.empty.say("No source fits this task", "Add one on the data page.")
+
+    def _fill(self) -> None:
+        page, model = self.model.page, self.model
+        self._stack.setCurrentWidget(self._splitter if page is not None else self.empty)
+        self.plot.show_tracks(model.tracks, model.clock)
+        self.chips.show_counts(model.counts)
+        self.pointed.setText("")
+        self._fill_events()
+        self._fill_values()
+        self.steps.show_steps(page.lineage.steps if page is not None else ())
+        self.agent.show_page(page)
+        self.panels.setTabVisible(2, page is None or page.agent is not None)
+        self.column.clear()
+        if page is None:
+            self._name.setText(self.model.place.column if self.model.place else "")
+            self._line.setText("")
+            self.column.setEnabled(False)
+            return
+        lineage = page.lineage
+        key = ", ".join(f"{name} {words_of(value)}" for name, value in lineage.key.items())
+        self._name.setText(f"{lineage.column} of {key}")
+        whose = "reference and run" if page.agent is not None else "reference"
+        self._line.setText(f"{page.task.name}  |  source {page.source}  |  {whose}")
+        self.column.setEnabled(True)
+        self.column.addItems(list(page.columns))
+        self.column.setCurrentText(lineage.column)
+        timed = len(model.tracks.names) > 0 if model.tracks is not None else False
+        self.plot.setVisible(timed)
+        self._no_times.setVisible(not timed)
+        if self.isVisible():
+            (self.plot if timed else self.events).setFocus()
+        self.title_changed.emit()
+
+    def _fill_values(self) -> None:
+        self.values.show_page(self.model.page, self.model.clock, self.model.untimed)
+
+    def _fill_events(self) -> None:
+        page = self.model.page
+        events = page.lineage.events if page is not None else ()
+        self.events.show_events([(n, events[n]) for n in self.model.listed], self.model.clock)
+        self.plot.show_roles(self.model.roles)
+        self.events.select(self.model.current)
+
+    def _chosen(self, event: int) -> None:
+        self.plot.select(event)
+        self.events.select(event)

@@ -1,0 +1,125 @@
+"""Roles and times of a timeline in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from engine.diagnosis.lineage import CellLineage, Event, Role
+from engine.diagnosis.lineage.model import EPOCH
+from m4review.diff.words import words_of
+
+ROLES: tuple[Role, ...] = ("decisive", "entered", "outside", "rejected", "missed")
+"""In the order in which they are shown."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a role looks: never by colour alone."""
+
+    symbol: str
+    """pyqtgraph's name of the shape."""
+    filled: bool
+    """Filled, or an outline?"""
+    colour: str
+    """Name of a theme colour."""
+    size: int
+    """Pixels at 100 %."""
+    words: str
+    """One word or two for the legend."""
+    about: str
+    """What it means."""
+
+
+LOOKS: Mapping[Role, Look] = {
+    "decisive": Look(
+        "o", True, "accent", 11, "used", "The value comes out the same from these rows alone."
+    ),
+    "entered": Look(
+        "s", False, "good", 10, "compared", "Took part (was compared or counted) without deciding."
+    ),
+    "outside": Look(
+        "t", False, "muted", 10, "outside", "A sound measurement, but of another time, specimen "
+        "or episode."
+    ),
+    "rejected": Look("x", True, "different", 11, "rejected", "Refused by a rule of the reference."),
+    "missed": Look(
+        "d", False, "extra", 11, "not read", "A similar item that the reference does not read."
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How times of one cell are told and drawn."""
+
+    origin: datetime
+    """Hour 0 of the picture."""
+    offsets: bool
+    """Told as hours from unit admission; else as date and time."""
+
+    @property
+    def about(self) -> str:
+        """What the times are."""
+        return "hours from unit admission" if self.offsets else "date and time of the source"
+
+    def hours(self, at: datetime) -> float:
+        """Hours since the origin."""
+        return (at - self.origin).total_seconds() / 3600
+
+    def told(self, at: datetime | None) -> str:
+        """A time in words."""
+        if at is None:
+            return "–"
+        if self.offsets:
+            minutes = round((at - EPOCH).total_seconds() / 60)
+            sign = "−" if minutes < 0 else ""
+            hours, rest = divmod(abs(minutes), 60)
+            return f"{sign}{hours:,} h {rest:02} min"
+        return at.strftime("%Y-%m-%d %H:%M:%S" if at.second else "%Y-%m-%d %H:%M")
+
+    def of_hours(self, hours: float) -> str:
+        """The time at an x of the picture, in words; it may lie beyond every calendar."""
+        try:
+            return self.told(self.origin + timedelta(minutes=round(hours * 60)))
+        except OverflowError:
+            return ""
+
+
+def clock_of(lineage: CellLineage, *, offsets: bool) -> Clock:
+    """Origin: unit admission for offsets, else the midnight before the stay or the first event."""
+    if offsets:
+        return Clock(EPOCH, offsets=True)
+    times = [at for at in (lineage.stay[0], *(w.start for w in lineage.windows)) if at is not None]
+    times = times[:1] or [e.start for e in lineage.events if e.start is not None][:1]
+    first = times[0] if times else EPOCH
+    return Clock(datetime(first.year, first.month, first.day), offsets=False)  # noqa: DTZ001
+
+
+def value_words(event: Event) -> str:
+    """An event's value with its unit."""
+    if event.number is not None:
+        return f"{event.number:.6g} {event.unit}".rstrip()
+    return f"{words_of(event.value)} {event.unit}".rstrip()
+
+
+def event_words(event: Event, clock: Clock) -> str:
+    """An event in some lines, for a tool tip."""
+    look = LOOKS[event.role]
+    when = clock.told(event.start) if event.start else "no time recorded"
+    if event.end is not None:
+        when += f" to {clock.told(event.end)}"
+    lines = [f"{event.item or event.table}: {value_words(event)}", when, f"{look.words}: "]
+    lines[-1] += event.rule or look.about
+    return "\n".join(lines)
+
+
+def verified_words(lineage: CellLineage) -> str:
+    """Whether the picture was proven, in a sentence."""
+    if lineage.verified:
+        return "✓ Verified: computed again from the used rows alone, the value came out the same."
+    return (
+        "✗ Not verified: computed again from the used rows alone, the value did not come out "
+        "the same. Take the marks as a hint only."
+    )
