@@ -131,6 +131,9 @@ class _Cell:
         if self.again(core) == [value]:
             return core, entered, True
         if self.again(decisive) == [value]:
+            for address in sorted(decisive - core)[:_TRIED]:
+                if self.again(decisive - {address}) == [value]:
+                    decisive = decisive - {address}
             return decisive, entered, True
         wider = decisive | entered
         by_table: dict[str, set[int]] = {}
@@ -149,6 +152,8 @@ class _Cell:
             return [row[0] for row in of_row(con, self.key, self.column)]
 
 
+_TRIED = 12
+"""Rows beside the cell's own items that are tried to be left out, one by one."""
 _NOT_VERIFIED = (
     "Computed again from the rows shown as decisive, the value comes out different: a row that is "
     "not shown takes part."
