@@ -123,8 +123,9 @@ PLANTED = (
          meld=("rrt.dialysis_present = 1 OR lab.creatinine_max > 4.0", "lab.creatinine_max > 4.0")),
     edit("lowest_inr", "mimic-meld-24h", "min-max", "inr", first_day_lab=("max(lab.inr) AS inr_max",
                                                               "min(lab.inr) AS inr_max")),
-    wrap("whole_meld", "mimic-meld-24h", "rounding", "meld",
-         "SELECT * REPLACE (floor(meld) AS meld) FROM reference"),
+    edit("creatinine_uncapped", "mimic-meld-24h", "rule-dropped", "creatinine_max",
+         meld=("rrt.dialysis_present = 1 OR lab.creatinine_max > 4.0",
+               "rrt.dialysis_present = 1")),
     # --- OASIS
     edit("mean_heart_rate", "mimic-oasis-24h-raw", "mean-worst", "heart_rate",
          first_day_vitalsign=("max(vital.heart_rate)", "avg(vital.heart_rate)")),

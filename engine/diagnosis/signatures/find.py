@@ -18,6 +18,8 @@ from engine.diagnosis.table import Table
 _DEFINITE = {
     "unit-factor",
     "constant-factor",
+    "null-versus-zero",
+    "rounding",
     "off-by-hour",
     "off-by-day",
     "date-only",

@@ -1,11 +1,13 @@
-"""Computing a reference again: what a slice leaves out does not matter, a change comes out right."""
+"""Computing a reference again: what a slice leaves out does not matter, changes come out right."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-import duckdb
+import pyarrow as pa
 import pytest
+from sqlglot import exp
 
 from engine.base.errors import Cancelled
 from engine.base.jobs import SimpleJob
@@ -53,7 +55,9 @@ def test_a_slice_gives_the_same_column(small_built: Home, key: str) -> None:
             for query in bench.order:
                 if query.name not in sliced.columns:
                     continue
-                wanted = ", ".join(f'"{name}"' for name in sorted(sliced.columns[query.name]))
+                described = bench.con.execute(f'DESCRIBE {DERIVED}."{query.name}"').fetchall()
+                there = sliced.columns[query.name] & {str(row[0]) for row in described}
+                wanted = ", ".join(f'"{name}"' for name in sorted(there))
                 cut = written(parsed[query.name], sliced.nodes[query.name], None)
                 whole = f'SELECT {wanted} FROM {DERIVED}."{query.name}"'
                 other = f"SELECT {wanted} FROM ({cut})"
@@ -138,9 +142,7 @@ def test_what_fails_or_takes_too_long_explains_nothing_and_a_cancel_stops(
         bench.close()
 
 
-def duckdb_column(name: str) -> object:
-    from sqlglot import exp
-
+def duckdb_column(name: str) -> exp.Column:
     return exp.column(name)
 
 
@@ -157,10 +159,8 @@ def test_every_change_has_its_own_key(small_built: Home) -> None:
         bench.close()
 
 
-def test_outcomes_are_kept_on_disk(small_built: Home, tmp_path: object) -> None:
-    import pyarrow as pa
-
-    folder = tmp_path / "kept"  # type: ignore[operator]
+def test_outcomes_are_kept_on_disk(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
     table = pa.table({"a": [1, 2]})
     first = Cache(folder)
     first.put("one", table)
@@ -171,4 +171,3 @@ def test_outcomes_are_kept_on_disk(small_built: Home, tmp_path: object) -> None:
     assert second.get("other") == (False, None)
     (folder / "one.parquet").write_bytes(b"broken")
     assert Cache(folder).get("one") == (False, None)
-    assert duckdb.__version__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,8 +23,6 @@ def test_intervals_are_the_published_ones() -> None:
 @pytest.fixture
 def diff(tmp_path: Path) -> Path:
     """Four hundred rows of one column; those of unit B with a gas mismatch mostly."""
-    import duckdb
-
     path = tmp_path / "diff.duckdb"
     rng = np.random.default_rng(5)
     rows = 400

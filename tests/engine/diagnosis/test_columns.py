@@ -1,0 +1,129 @@
+"""The figures of a column: every one counts just the rows that its condition selects."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+from diff_factory import make_diff
+
+from engine.base.errors import Cancelled
+from engine.base.jobs import SimpleJob
+from engine.diagnosis.columns import Bar, ColumnStudy, MatrixCell, study_column
+from engine.diagnosis.columns.bins import signed
+from engine.scoring.whatif import Compared
+
+
+@pytest.fixture(scope="module")
+def con(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    folder = tmp_path_factory.mktemp("columns")
+    made = make_diff(folder / "diff.duckdb", 3_000)
+    wide = folder / "wide.duckdb"
+    with duckdb.connect(str(wide)) as con:
+        con.execute(f"ATTACH '{made.path}' AS d (READ_ONLY)")
+        for table in ("diff_columns", "diff_counts"):
+            con.execute(f"CREATE TABLE {table} AS FROM d.{table}")
+        # hundreds of differences, some immense, and two levels of each text
+        con.execute(
+            "CREATE TABLE diff AS SELECT * REPLACE (CASE WHEN s0 = 2 AND row % 7 = 0 THEN 'inf' "
+            "WHEN s0 = 2 THEN r0 + row / 3.7 ELSE a0 END AS a0, "
+            "CASE WHEN s2 = 2 THEN r2 + to_seconds(row * 40) ELSE a2 END AS a2, "
+            "CASE WHEN row % 5 = 0 THEN 'kind ' || row % 30 ELSE r3 END AS r3) FROM d.diff"
+        )
+    return duckdb.connect(str(wide), read_only=True)
+
+
+def column_of(con: duckdb.DuckDBPyConnection, at: int) -> Compared:
+    types = {row[0]: row[1] for row in con.execute("DESCRIBE diff").fetchall()}
+    kind = con.execute(
+        "SELECT compared_as FROM diff_columns WHERE role = 'scored' AND position = ?", [at]
+    ).fetchone()
+    assert kind is not None
+    return Compared(at, kind[0], types[f"r{at}"], types[f"a{at}"])
+
+
+@pytest.fixture(scope="module")
+def studies(con: duckdb.DuckDBPyConnection) -> list[ColumnStudy]:
+    return [
+        study_column(con, column_of(con, at), tolerance=0.5 if at == 0 else 0, job=SimpleJob())
+        for at in range(4)
+    ]
+
+
+def figures(study: ColumnStudy) -> list[Bar | MatrixCell]:
+    found: list[Bar | MatrixCell] = [*study.statuses, *study.nulls]
+    if study.histogram is not None:
+        found += [*study.histogram.bars, study.histogram.equal]
+    if study.confusion is not None:
+        found += study.confusion.cells
+    if study.scatter is not None:
+        found += study.scatter.cells
+    return found
+
+
+def test_each_figure_counts_the_rows_it_leads_to(
+    con: duckdb.DuckDBPyConnection, studies: list[ColumnStudy]
+) -> None:
+    for study in studies:
+        for figure in figures(study):
+            row = con.execute(f"SELECT count(*) FROM diff WHERE {figure.condition}").fetchone()
+            assert row == (figure.count,), figure
+
+
+def test_nothing_is_lost_between_the_bars(
+    con: duckdb.DuckDBPyConnection, studies: list[ColumnStudy]
+) -> None:
+    for study in studies:
+        i = study.position
+        differing = con.execute(f"SELECT count(*) FROM diff WHERE s{i} IN (1, 2)").fetchone()
+        if study.histogram is not None:
+            assert differing == (sum(bar.count for bar in study.histogram.bars),)
+        assert sum(bar.count for bar in study.statuses) == 3_000
+        assert sum(bar.count for bar in study.nulls) == 3_000
+        if study.confusion is not None:
+            assert sum(cell.count for cell in study.confusion.cells) == 3_000
+        if study.scatter is not None:
+            both = con.execute(f"SELECT count(*) FROM diff WHERE s{i} IN (0, 1, 2)").fetchone()
+            drawn = sum(cell.count for cell in study.scatter.cells)
+            assert both == (drawn + study.scatter.left_out,)
+
+
+def test_kinds_of_columns_have_the_figures_that_suit_them(studies: list[ColumnStudy]) -> None:
+    number, levels, time, text = studies
+    assert number.scatter is not None
+    assert number.scatter.left_out > 0
+    assert number.histogram is not None
+    assert not number.histogram.discrete
+    assert number.histogram.bars[-1].words == "infinite or immense"
+    assert levels.histogram is not None
+    assert levels.histogram.discrete
+    assert time.histogram is not None
+    assert time.confusion is None
+    assert time.scatter is None
+    assert text.confusion is not None
+    assert not text.curve
+    assert text.histogram is None
+    assert "“” empty text" in text.confusion.levels
+
+
+def test_the_match_rate_is_the_scorers(
+    con: duckdb.DuckDBPyConnection, studies: list[ColumnStudy]
+) -> None:
+    for study in studies:
+        row = con.execute(
+            f"SELECT count(*) FILTER (s{study.position} IN (0, 1, 5)), "
+            "count(*) FILTER (key_status < 2) FROM diff"
+        ).fetchone()
+        assert row == (study.matches, study.reference_rows)
+
+
+def test_differences_are_told_with_sign_and_unit() -> None:
+    time = Compared(0, "time", "TIMESTAMP", "TIMESTAMP")
+    assert signed(-90_061, time) == "−1 d 1 h 1 min 1 s"
+    assert signed(0.5, Compared(0, "number", "DOUBLE", "DOUBLE")) == "+0.5"
+
+
+def test_a_cancelled_study_ends(con: duckdb.DuckDBPyConnection) -> None:
+    job = SimpleJob()
+    job.cancel()
+    with pytest.raises(Cancelled):
+        study_column(con, column_of(con, 0), tolerance=0, job=job)
