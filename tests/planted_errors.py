@@ -149,7 +149,8 @@ PLANTED = (
          "SELECT reference.* FROM reference, range(1 + (stay_id % 3 = 0)::INTEGER) twice"),
     # --- sepsis
     wrap("other_zone", "mimic-sepsis3-raw", "off-by-hour", "time",
-         "SELECT * REPLACE (suspected_infection_time - INTERVAL 5 HOURS AS suspected_infection_time,"
+         "SELECT * REPLACE (suspected_infection_time - INTERVAL 5 HOURS AS "
+         "suspected_infection_time,"
          " antibiotic_time - INTERVAL 5 HOURS AS antibiotic_time,"
          " culture_time - INTERVAL 5 HOURS AS culture_time,"
          " sofa_time - INTERVAL 5 HOURS AS sofa_time) FROM reference"),
@@ -176,14 +177,14 @@ PLANTED = (
          reference=(" OR rate.norepinephrine > 0.1 THEN 4", " THEN 4")),
     edit("calendar_day", "mimic-sofa-24h", "window", "calendar|midnight",
          reference=("intime - INTERVAL 6 HOURS AS starttime,\n        intime + INTERVAL 24 HOURS",
-                    "date_trunc('day', intime) - INTERVAL 6 HOURS AS starttime,\n        "
-                    "date_trunc('day', intime) + INTERVAL 24 HOURS")),
+                    ("date_trunc('day', intime) - INTERVAL 6 HOURS AS starttime,\n        "
+                     "date_trunc('day', intime) + INTERVAL 24 HOURS"))),
     edit("pressure_inclusive", "mimic-sofa-24h-raw", "threshold-edge threshold", "70",
          reference=("vital.mbp_min < 70", "vital.mbp_min <= 70")),
     # --- suspicion of infection
     edit("three_days_short", "mimic-suspicion-infection-raw", "window", "72|24",
-         reference=("culture.charttime + INTERVAL 72 HOURS", "culture.charttime + "
-                    "INTERVAL 24 HOURS")),
+         reference=("culture.charttime + INTERVAL 72 HOURS", ("culture.charttime + "
+                    "INTERVAL 24 HOURS"))),
     wrap("small_letters", "mimic-suspicion-infection", "label-spelling", "specimen",
          "SELECT * REPLACE (lower(specimen) AS specimen) FROM reference"),
     wrap("numbered_from_zero", "mimic-suspicion-infection-raw", "shifted-keys", "ab_id",

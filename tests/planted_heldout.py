@@ -20,7 +20,8 @@ PLANTED = (
     edit("until_twelve", "mimic-gcs-24h-raw", "window", "12",
          reference=("stay.intime + INTERVAL 24 HOURS", "stay.intime + INTERVAL 12 HOURS")),
     edit("crrt_ignored", "mimic-kdigo-48h", "source-dropped rule-dropped missing-as-value", "crrt",
-         kdigo_stages=("            coalesce(by_urine.stage, 0),\n            coalesce(by_crrt.stage, 0)\n",
+         kdigo_stages=(("            coalesce(by_urine.stage, 0),\n"
+                        "            coalesce(by_crrt.stage, 0)\n"),
                       "            coalesce(by_urine.stage, 0)\n")),
     edit("sodium_highest", "mimic-meld-24h-raw", "min-max", "sodium",
          meld=("lab.sodium_min,\n", "lab.sodium_max AS sodium_min,\n")),
