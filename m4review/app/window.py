@@ -28,16 +28,21 @@ from m4review.app.context import Context, Screen
 from m4review.app.crumbs import trail
 from m4review.app.help import Help
 from m4review.app.jobs_view import JobBar, JobList
-from m4review.app.links import DATA, RUNS, WORKLIST, Place, parse
+from m4review.app.links import DATA, MODELS, PLAN, QUEUE, RUNS, WORKLIST, Place, parse
 from m4review.app.palette import Palette
 from m4review.app.settings import zoom_step
 from m4review.app.theme import Mode
 from m4review.app.widgets import ElidedLabel, label
+from m4review.compare.view import CompareScreen
 from m4review.data.view import DataScreen
 from m4review.diagnosis.rows import RowsLink
 from m4review.diagnosis.view import DiagnosisScreen
 from m4review.diff.view import DiffScreen
 from m4review.launcher.view import LauncherScreen
+from m4review.models.view import ModelsScreen
+from m4review.plan.view import PlanScreen
+from m4review.queue.view import QueueScreen
+from m4review.queue.viewmodel import QueueDesk
 from m4review.run.list_view import RunsScreen
 from m4review.run.view import RunScreen
 from m4review.task.view import TaskScreen
@@ -47,18 +52,24 @@ from m4review.worklist.view import WorklistScreen
 
 _SECTIONS = (
     ("worklist", "Worklist", "list-checks", WORKLIST),
+    ("queue", "Queue", "list", QUEUE),
     ("runs", "Runs", "history", RUNS),
     ("data", "Data", "database", DATA),
+    ("models", "Models", "settings", MODELS),
 )
 _SECTION_OF = {
     "worklist": "worklist",
     "task": "worklist",
     "launch": "worklist",
+    "plan": "queue",
+    "queue": "queue",
+    "models": "models",
     "runs": "runs",
     "run": "runs",
     "diff": "runs",
     "diagnosis": "runs",
     "timeline": "runs",
+    "compare": "runs",
     "data": "data",
 }
 _HISTORY = 100
@@ -80,16 +91,21 @@ class MainWindow(QMainWindow):
         self._closing = False
         self._unasked = False
         self._set_look()
+        self.desk = QueueDesk(context.workbench, context.runner, self)
         self.screens: dict[str, Screen] = {
             "worklist": WorklistScreen(context),
             "task": TaskScreen(context),
             "launch": LauncherScreen(context),
+            "plan": PlanScreen(context, self.desk),
+            "queue": QueueScreen(context, self.desk),
             "runs": RunsScreen(context),
             "run": RunScreen(context),
             "diff": DiffScreen(context),
             "diagnosis": DiagnosisScreen(context),
             "timeline": TimelineScreen(context),
+            "compare": CompareScreen(context),
             "data": DataScreen(context),
+            "models": ModelsScreen(context),
         }
         self._build()
         self._menus()
@@ -206,6 +222,9 @@ class MainWindow(QMainWindow):
             "app.worklist": lambda: self.go(WORKLIST),
             "app.runs": lambda: self.go(RUNS),
             "app.data": lambda: self.go(DATA),
+            "app.queue": lambda: self.go(QUEUE),
+            "app.models": lambda: self.go(MODELS),
+            "task.plan": self._plan,
             "app.palette": self._open_palette,
             "app.zoom_in": lambda: self._zoom(1),
             "app.zoom_out": lambda: self._zoom(-1),
@@ -353,6 +372,11 @@ class MainWindow(QMainWindow):
         )
         if text:
             self.open_text(text)
+
+    def _plan(self) -> None:
+        place = self._place
+        task = place.name if place is not None and place.screen in ("task", "launch") else ""
+        self.go(Place("plan", task) if task else PLAN)
 
     def _copy_link(self) -> None:
         place = self.screen_shown.place() or self._place

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget
+from PySide6.QtCore import QItemSelectionModel, QTimer
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLineEdit, QStackedWidget
 
 from engine.workbench import RunSummary
 from m4review.app.actions import Actions
@@ -11,6 +11,7 @@ from m4review.app.context import Context, Screen
 from m4review.app.links import WORKLIST, Place
 from m4review.app.tables import ListTable
 from m4review.app.widgets import EmptyState, ErrorPanel, button, label, page_layout
+from m4review.compare.viewmodel import comparable
 from m4review.run.table import runs_model
 from m4review.run.words import state_words
 
@@ -31,7 +32,17 @@ class RunsScreen(Screen):
         self.model = runs_model(lambda: context.theme, with_task=True)
         self.table.setModel(self.model)
         self.table.setSortingEnabled(False)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.table.opened.connect(self._open)
+        self.table.selectionModel().selectionChanged.connect(lambda *_: self._chosen())
+        self.compare_button = button(
+            context,
+            "Compare",
+            self._compare,
+            icon="columns-3",
+            tip="Hold the chosen runs beside each other (Ctrl+Shift+D): choose two to eight "
+            "with Ctrl or Shift; the oldest is the one that the others are held against",
+        )
         self.empty = EmptyState(
             context,
             "history",
@@ -49,6 +60,7 @@ class RunsScreen(Screen):
         head.addWidget(label("Runs", "title"))
         head.addStretch(1)
         head.addWidget(self.filter, 1)
+        head.addWidget(self.compare_button)
         page.addLayout(head)
         page.addWidget(self.errors)
         page.addWidget(self._stack, 1)
@@ -67,10 +79,12 @@ class RunsScreen(Screen):
 
     def bind(self, actions: Actions) -> None:
         actions.bind("app.find", self.filter.setFocus)
+        actions.bind("runs.compare", self._compare)
         self.table.setFocus()
 
     def leave(self, actions: Actions) -> None:
         actions.bind("app.find", None)
+        actions.bind("runs.compare", None)
         self._again.stop()
 
     def close_down(self) -> None:
@@ -106,12 +120,42 @@ class RunsScreen(Screen):
             return all(word in text for word in words)
 
         before = self.model.record(self.table.currentIndex().row())
+        chosen = {run.run_id for run in self.chosen}
         shown = [run for run in self._runs if fits(run)]
         self.model.set_records(shown)
         self._stack.setCurrentWidget(self.table if self._runs else self.empty)
         kept = next((i for i, r in enumerate(shown) if before and r.run_id == before.run_id), 0)
         if shown:
             self.table.selectRow(kept)
+        if len(chosen) > 1:  # a list that is read again keeps what was chosen for a comparison
+            select = (
+                QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
+            )
+            for row, run in enumerate(shown):
+                if run.run_id in chosen:
+                    self.table.selectionModel().select(self.model.index(row, 0), select)
+        self._chosen()
+
+    @property
+    def chosen(self) -> tuple[RunSummary, ...]:
+        """The selected runs, oldest first."""
+        rows = {index.row() for index in self.table.selectionModel().selectedRows()}
+        runs = [run for row in rows if (run := self.model.record(row)) is not None]
+        return tuple(sorted(runs, key=lambda run: run.started_at))
+
+    def _chosen(self) -> None:
+        why = comparable(self.chosen)
+        self.compare_button.setEnabled(not why)
+        count = len(self.chosen)
+        self.compare_button.setText(f" Compare {count} runs" if count > 1 else " Compare")
+
+    def _compare(self) -> None:
+        runs = self.chosen
+        why = comparable(runs)
+        if why:
+            self.context.told.emit(why)
+        else:
+            self.context.go(Place("compare", runs=tuple(run.run_id for run in runs)))
 
     def _open(self, row: int) -> None:
         run = self.model.record(row)

@@ -1,0 +1,1 @@
+"""Two to eight runs of a task side by side."""
