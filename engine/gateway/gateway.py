@@ -63,6 +63,7 @@ class Gateway:
         self._stopped: Stopped | None = None
         self._closing = False
         self._ready = threading.Event()
+        self._idle = threading.Event()
         self._error: M4Error | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._reader: threading.Thread | None = None
@@ -135,18 +136,8 @@ class Gateway:
                 event = values.pop("event")
             except (ValueError, KeyError, AttributeError):
                 break
-            if event == "usage":
-                with self._lock:
-                    self._usage = Usage(**{**values, "models": tuple(values["models"])})
-            elif event == "stopped":
-                self._stop(Stopped(**values))
-            elif event == "ready":
-                self._ready.set()
-            elif event == "error":
-                self._error = _error(values)
-                self._ready.set()
-            elif event == "closed":
-                closed = True
+            closed = closed or event == "closed"
+            self._told(event, values)
         if not self._ready.is_set():
             self._error = HarnessFault(
                 "The gateway's process ended at its start.",
@@ -155,6 +146,36 @@ class Gateway:
             self._ready.set()
         elif not closed and self._error is None and not self._closing:
             self._stop(Stopped("fault", "The gateway's process ended."))
+
+    def _told(self, event: str, values: dict[str, Any]) -> None:
+        if event == "usage":
+            with self._lock:
+                self._usage = Usage(**{**values, "models": tuple(values["models"])})
+        elif event == "stopped":
+            self._stop(Stopped(**values))
+        elif event == "ready":
+            self._ready.set()
+        elif event == "error":
+            self._error = _error(values)
+            self._ready.set()
+        elif event == "idle":
+            self._idle.set()
+
+    def settle(self, seconds: float = _END_SECONDS) -> bool:
+        """Wait until nobody is connected and all that was asked is in the log and in `usage`.
+
+        To be asked when who used it has ended. False when that takes longer, or it has ended.
+        """
+        process = self._process
+        if process is None or process.stdin is None:
+            return False
+        self._idle.clear()
+        try:
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        except (OSError, ValueError):  # it ended, or was closed
+            return False
+        return self._idle.wait(seconds)
 
     def _stop(self, stopped: Stopped) -> None:
         with self._lock:

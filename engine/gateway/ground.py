@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import socket
 import socketserver
@@ -63,6 +64,13 @@ class GatewayGround:
     def stopped(self) -> Stopped | None:
         """Why the gateway ended the run, if it did."""
         return self.gateway.stopped
+
+    def forget(self) -> None:
+        """Forget all that came so far; the gateway goes on. Only when it has settled."""
+        with self.reached.lock:
+            self.reached.requests.clear()
+        if self.egress.exists():
+            os.truncate(self.egress, 0)
 
     def lines(self) -> list[dict[str, object]]:
         """The lines of the log."""

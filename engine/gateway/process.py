@@ -38,6 +38,8 @@ IDLE_SECONDS = 75.0
 """A connection without a whole request's head for so long is closed."""
 _LINE, _FIELD, _FIELDS = 8190, 8190, 128
 _CLOSING_SECONDS = 0.5
+_STILL, _LOOK_SECONDS = 3, 0.01
+"""Looks in a row that find nothing going on before this is told, and the time between them."""
 
 
 def tell(event: str, **values: Any) -> None:
@@ -151,7 +153,12 @@ async def serve(order: dict[str, Any], secret: Secret | None, server: socket.soc
     await runner.setup()
     await web.SockSite(runner, server).start()
     tell("ready")
-    await _stdin_closed()
+
+    def idle() -> bool:
+        web_server = runner.server
+        return proxy.busy == 0 and web_server is not None and not web_server.connections
+
+    await _stdin_closed(idle)
     proxy.close()
     await runner.cleanup()
     await upstream.close()
@@ -160,17 +167,26 @@ async def serve(order: dict[str, Any], secret: Secret | None, server: socket.soc
     tell("closed")
 
 
-async def _stdin_closed() -> None:
-    closed = asyncio.Event()
+async def _stdin_closed(idle: Callable[[], bool]) -> None:
+    """Wait for the end; whatever comes before it asks to be told when nothing is going on."""
+    asked, closed = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def look() -> None:
         if not os.read(0, 1024):
             loop.remove_reader(0)
             closed.set()
+        asked.set()
 
     loop.add_reader(0, look)
-    await closed.wait()
+    while not closed.is_set():
+        await asked.wait()
+        asked.clear()
+        still = 0
+        while still < _STILL and not closed.is_set():  # who waits to be let in is no connection yet
+            await asyncio.sleep(_LOOK_SECONDS)
+            still = still + 1 if idle() else 0
+        tell("idle")
 
 
 def _read_order() -> dict[str, Any]:

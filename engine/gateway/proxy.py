@@ -81,6 +81,8 @@ class Proxy:
         self._stop_seen = asyncio.Event()
         self.stopped: Stopped | None = None
         """Why the run ends, once it does."""
+        self.busy = 0
+        """Requests that are being answered."""
 
     def stop(self, stopped: Stopped) -> None:
         """End the run: running requests are ended, later ones refused."""
@@ -112,6 +114,7 @@ class Proxy:
         """Answer one request."""
         begun = time.monotonic()
         line = self.new_line(request.method, request.raw_path)
+        self.busy += 1
         try:
             return await self._handle(request, line, begun)
         except Forbidden as error:
@@ -131,6 +134,8 @@ class Proxy:
             line.why, line.seconds = "fault", time.monotonic() - begun
             self._write(line)
             return error_response(self._api, _FAULT, "The gateway failed.", final=True)
+        finally:
+            self.busy -= 1
 
     async def _handle(
         self, request: web.BaseRequest, line: Line, begun: float

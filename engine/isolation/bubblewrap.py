@@ -35,6 +35,7 @@ from engine.isolation.checks import (
 from engine.isolation.folders import check_room, hand_over, opened, remove_tree
 from engine.isolation.interface import GATEWAY, PROGRAMS, Command, Ended, Limits, OnOutput
 from engine.isolation.orphans import end_orphans
+from engine.isolation.planted import remove_planted
 from engine.isolation.rootfs import remove_half_made, sandbox_root
 from engine.isolation.supervise import Plan, SetupFailed, supervise
 from engine.isolation.trouble import in_words
@@ -158,7 +159,7 @@ class Bubblewrap:
         inside tampered with its namespace's first process before the run was killed.
         """
         removed = end_orphans(self._home) + remove_half_made(self._home)
-        removed += programs.remove_half_installed(self._home)
+        removed += programs.remove_half_installed(self._home) + remove_planted(self._home)
         scratch = self._home.scratch
         for folder in (*scratch.glob("probe-*"), *scratch.glob("promises-*")):
             owner = folder.name.split("-")[1]

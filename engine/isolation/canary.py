@@ -16,7 +16,6 @@ import secrets
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from engine.base.jobs import Job
 from engine.gateway.interface import SOCKET
 from engine.isolation.folders import remove_tree
 from engine.isolation.interface import GATEWAY, PROGRAMS, Command, Limits, Sandbox
+from engine.isolation.planted import planted_name, remove_planted_in
 
 PROGRAM = Path(__file__).with_name("inside") / "canary_check.py"
 CHECKS = (
@@ -49,8 +49,6 @@ CHECKS = (
 GATEWAY_CHECK = "gateway's folder"
 """Made too where the run has a way to a model."""
 
-_MARKER = ".m4review-canary-"
-_STALE_SECONDS = 3600
 _WALL_SECONDS = 120.0
 
 
@@ -229,8 +227,8 @@ def _target(place: Path, ours: bool, token: str, stack: contextlib.ExitStack) ->
         inode = [-1, -1]  # not there (yet): still tried by its path
     marker = None
     if ours and place.is_dir():
-        _remove_stale(place)
-        file = place / f"{_MARKER}{secrets.token_hex(8)}"
+        remove_planted_in([place])
+        file = place / planted_name()
         with contextlib.suppress(OSError):  # a folder that we cannot write; tried all the same
             file.write_text(token, encoding="ascii")
             stack.callback(file.unlink, missing_ok=True)
@@ -257,14 +255,6 @@ def _dead_gateway(canary: Path) -> Iterator[Path]:
             yield folder
     finally:
         remove_tree(folder)
-
-
-def _remove_stale(place: Path) -> None:
-    """Canary files of programs that were killed."""
-    for file in place.glob(f"{_MARKER}*"):
-        with contextlib.suppress(OSError):
-            if time.time() - file.stat().st_mtime > _STALE_SECONDS:
-                file.unlink()
 
 
 class Listeners:

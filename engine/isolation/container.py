@@ -19,6 +19,7 @@ from engine.isolation.checks import (
     in_memory_bytes,
 )
 from engine.isolation.interface import GATEWAY, Command, Limits
+from engine.isolation.owner import owner_label
 from engine.isolation.seccomp_profile import profile
 
 LABEL = "m4review.sandbox"
@@ -57,27 +58,6 @@ READ_ONLY = ("/proc/sys", "/proc/sysrq-trigger")
 def home_digest(home: Home) -> str:
     """By which containers of one home are told from those of others; no path."""
     return hashlib.sha256(os.fsencode(home.root.resolve())).hexdigest()[:16]
-
-
-def owner_label() -> str:
-    """This process, so that another that got its number later is not taken for it."""
-    return f"{os.getpid()}:{_started(os.getpid())}"
-
-
-def owner_lives(label: str) -> bool:
-    """Does the process that wrote `label` still live?"""
-    pid, _, started = label.partition(":")
-    return pid.isdigit() and _started(int(pid)) == started
-
-
-def _started(pid: int) -> str | None:
-    """When the process started, in ticks since this boot of the machine; None if it is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return None
-    return f"{fields.rpartition(')')[2].split()[19]}:{boot[:8]}"
 
 
 def labels(home: Home, kind: str, run: str) -> dict[str, str]:

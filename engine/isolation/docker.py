@@ -22,6 +22,8 @@ from engine.isolation.engine_api import Engine, find_engine, telling
 from engine.isolation.folders import check_room, hand_over, opened, remove_tree
 from engine.isolation.image import TAG, Image, find_image
 from engine.isolation.interface import Command, Ended, Limits, OnOutput
+from engine.isolation.owner import owner_label, owner_lives
+from engine.isolation.planted import remove_planted
 from engine.isolation.seccomp_profile import ALLOWED
 
 _running: set[str] = set()
@@ -188,7 +190,7 @@ class Docker:
         Containers of this home whose program is gone, running or not. Without an engine that can
         be used there is nothing that could be removed now.
         """
-        removed = programs.remove_half_installed(self._home)
+        removed = programs.remove_half_installed(self._home) + remove_planted(self._home)
         try:
             engine = self._looked_for()
         except MissingPrerequisite:
@@ -199,10 +201,10 @@ class Docker:
         for each in found:
             labels = each.get("Labels") or {}
             owner = labels.get(container.LABEL_OWNER, "")
-            mine = owner == container.owner_label()
+            mine = owner == owner_label()
             if mine and labels.get(container.LABEL_RUN) in _running:
                 continue
-            if not mine and container.owner_lives(owner):
+            if not mine and owner_lives(owner):
                 continue
             with contextlib.suppress(M4Error):
                 removed += remove_container(engine, each["Id"])

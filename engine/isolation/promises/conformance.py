@@ -17,6 +17,7 @@ from engine.base.errors import UsageError
 from engine.base.jobs import Job, SimpleJob
 from engine.base.paths import Home
 from engine.gateway.ground import GatewayGround, open_ground
+from engine.gateway.interface import Budget
 from engine.isolation.folders import remove_tree
 from engine.isolation.interface import Command, Limits, Sandbox
 from engine.isolation.promises.catalogue import PROMISES
@@ -28,6 +29,8 @@ PROGRAMS = Path(__file__).with_name("programs")
 GIVEN = "/job/given.txt"
 _BODY_SECONDS = 1.0
 """In which a gateway under attack wants a body."""
+_MOST_REQUESTS = 400
+"""After so many, the attempts get a new gateway."""
 _START = "import sys; sys.path.insert(0, '/job'); import programs.attempt as a; a.main()"
 
 
@@ -89,6 +92,7 @@ class Ground:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._plants = Plants(home)
+        self._shared: tuple[contextlib.ExitStack, GatewayGround] | None = None
 
     def __enter__(self) -> Ground:
         self._plants.__enter__()
@@ -98,7 +102,10 @@ class Ground:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._plants.__exit__()
+        try:
+            self._close_shared()
+        finally:
+            self._plants.__exit__()
 
     def facts(self, survivor: str, limits: Limits) -> dict[str, Any]:
         """What an attempt is told; JSON-ready."""
@@ -130,13 +137,40 @@ class Ground:
             folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._plants.place))
             stack.callback(remove_tree, folder)
             gateway = None
-            if promise.gateway is not None:
-                place = Path(tempfile.mkdtemp(prefix="gateway-", dir=self._plants.place))
-                stack.callback(remove_tree, place)
-                gateway = stack.enter_context(
-                    open_ground(place, budget=promise.gateway, body_seconds=_BODY_SECONDS)
-                )
+            if promise.gateway is not None and promise.ends_gateway:
+                gateway = self._new_gateway(promise.gateway, stack)
+            elif promise.gateway is not None:
+                gateway = self.shared_gateway()
+                stack.callback(self._leave_shared)
             return self._attempt(sandbox, promise, job, folder, gateway)
+
+    def _new_gateway(self, budget: Budget, stack: contextlib.ExitStack) -> GatewayGround:
+        place = Path(tempfile.mkdtemp(prefix="gateway-", dir=self._plants.place))
+        stack.callback(remove_tree, place)
+        return stack.enter_context(open_ground(place, budget=budget, body_seconds=_BODY_SECONDS))
+
+    def shared_gateway(self) -> GatewayGround:
+        """The gateway of all attempts that do not end it, as if nobody had used it yet."""
+        if self._shared is None:
+            with contextlib.ExitStack() as stack:
+                gateway = self._new_gateway(Budget(), stack)
+                self._shared = stack.pop_all(), gateway
+        return self._shared[1]
+
+    def _leave_shared(self) -> None:
+        """Ready for the next attempt, or gone if this one ended it or is not done with it."""
+        if self._shared is None:
+            return
+        _, gateway = self._shared
+        if gateway.gateway.settle() and not gateway.stopped and _fresh(gateway):
+            gateway.forget()
+        else:
+            self._close_shared()
+
+    def _close_shared(self) -> None:
+        shared, self._shared = self._shared, None
+        if shared is not None:
+            shared[0].close()
 
     def _attempt(
         self,
@@ -169,7 +203,7 @@ class Ground:
             on_output=lambda stream, data: streams[stream].extend(data),
         )
         job.check()
-        if gateway is not None:
+        if gateway is not None and not gateway.gateway.settle():
             gateway.gateway.close()  # its log is whole then
         stdout, stderr = bytes(streams["stdout"]), bytes(streams["stderr"])
         seen = Seen(ended, stdout, stderr, folder, ground, gateway)
@@ -179,6 +213,12 @@ class Ground:
         if gateway is not None and (wrong := clean(seen)):
             kept, detail = False, wrong
         return Outcome(promise.name, promise.claim, kept, detail, round(ended.seconds, 3))
+
+
+def _fresh(gateway: GatewayGround) -> bool:
+    """Far from the end of what a run may ask for."""
+    usage = gateway.gateway.usage()
+    return usage.refused + usage.requests < _MOST_REQUESTS
 
 
 def _limits(promise: Promise) -> Limits:

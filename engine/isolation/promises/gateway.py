@@ -109,18 +109,24 @@ _USUAL = Budget()
 _FEW = 3
 
 
-def _promise(name: str, claim: str, after: After | None, budget: Budget = _USUAL) -> Promise:
-    return Promise(name=f"gateway.{name}", claim=claim, after=after, gateway=budget)
+def _promise(name: str, claim: str, after: After | None) -> Promise:
+    return Promise(name=f"gateway.{name}", claim=claim, after=after, gateway=_USUAL)
+
+
+def _ending(name: str, claim: str, after: After, budget: Budget = _USUAL) -> Promise:
+    return Promise(
+        name=f"gateway.{name}", claim=claim, after=after, gateway=budget, ends_gateway=True
+    )
 
 
 GATEWAY_PROMISES: tuple[Promise, ...] = (
     _promise("answers", "the model is reached through the gateway", _reached(1, 1)),
     _promise("other_paths", "no other path of the endpoint is reached", _reached(0, 0)),
     _promise("other_methods", "... nor by another method", _reached(0, 0)),
-    _promise("absolute_address", "another host's address ends the run", _ended("refused")),
-    _promise("connect_method", "... a tunnel too", _ended("refused")),
-    _promise("foreign_host", "... another host's name too", _ended("refused")),
-    _promise("ambiguous_host", "hosts that can be read in two ways are refused", _reached(0, 0)),
+    _ending("absolute_address", "another host's address ends the run", _ended("refused")),
+    _ending("connect_method", "... a tunnel too", _ended("refused")),
+    _ending("foreign_host", "... another host's name too", _ended("refused")),
+    _ending("ambiguous_host", "hosts that can be read in two ways are refused", _reached(0, 0)),
     _promise("smuggled_headers", "no header of the sandbox's passes", _nothing_smuggled),
     _promise("smuggled_requests", "requests that can be read in two ways stay", _reached(0, 0)),
     _promise("pipelined", "each of several requests in a row is checked", _reached(0, 1)),
@@ -130,13 +136,13 @@ GATEWAY_PROMISES: tuple[Promise, ...] = (
     _promise("many_connections", "many slow connections do no lasting harm", _reached(1, 1)),
     _promise("compressed_body", "compressed bodies are refused", _reached(0, 0)),
     _promise("switched_protocol", "no other protocol is spoken", _reached(0, 1)),
-    _promise("provider_search", "the provider's web search ends the run", _ended("refused")),
-    _promise("provider_code", "... its code execution too", _ended("refused")),
-    _promise("provider_servers", "... servers that it would ask, too", _ended("refused")),
-    _promise("provider_fetches", "... addresses that it would fetch, too", _ended("refused")),
-    _promise("provider_files", "... files that it keeps, too", _ended("refused")),
+    _ending("provider_search", "the provider's web search ends the run", _ended("refused")),
+    _ending("provider_code", "... its code execution too", _ended("refused")),
+    _ending("provider_servers", "... servers that it would ask, too", _ended("refused")),
+    _ending("provider_fetches", "... addresses that it would fetch, too", _ended("refused")),
+    _ending("provider_files", "... files that it keeps, too", _ended("refused")),
     _promise("hidden_tool", "a tool under a name that stands twice is found", _reached(0, 0)),
-    _promise("budget", "the budget ends the run", _budget_kept, Budget(requests=_FEW)),
+    _ending("budget", "the budget ends the run", _budget_kept, Budget(requests=_FEW)),
     _promise("log_lines", "the log of requests cannot be forged", _honest_log),
     _promise("files_of_the_gateway", "the socket cannot be changed, nothing lies beside it", None),
     _promise("key_in_answers", "the key stands in no answer, whatever is asked", None),

@@ -12,7 +12,6 @@ import os
 import secrets
 import socket
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,14 +19,12 @@ from engine.base.content import content_folder
 from engine.base.paths import Home
 from engine.isolation.canary import Listeners
 from engine.isolation.folders import remove_tree
+from engine.isolation.planted import planted_name, planting_places, remove_planted_in
 
-MARK = ".m4review-canary-"
-"""How planted files are called; those of killed programs are found by it."""
 FOLDER = "promises"
 """How folders begin that are made for the attempts; the process's number follows."""
 VARIABLE = "M4REVIEW_PLANTED"
 """A variable with a secret that must not be found inside, in no environment and no memory."""
-_STALE_SECONDS = 3600
 _PLACES = ("/root", "/home", "/var", "/run", "/sys", "/tmp", "/etc")  # noqa: S108 - looked at
 _SOCKETS = (
     *("/run/docker.sock", "/var/run/docker.sock", "/run/containerd/containerd.sock"),
@@ -87,8 +84,8 @@ class Plants:
 
     def _plant(self, stack: contextlib.ExitStack) -> Iterator[str]:
         for folder in _folders(self._home):
-            _remove_stale(folder)
-            file = folder / f"{MARK}{secrets.token_hex(8)}"
+            remove_planted_in([folder])
+            file = folder / planted_name()
             with contextlib.suppress(OSError):  # a folder that we cannot write
                 # Taken away even if it could be made but not filled.
                 stack.callback(file.unlink, missing_ok=True)
@@ -116,14 +113,8 @@ def inodes() -> Iterator[tuple[str, list[int]]]:
 
 def _folders(home: Home) -> tuple[Path, ...]:
     """Where canary files are planted: what is there of it."""
-    user = Path("~").expanduser()
-    run = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{_user()}")
-    wanted = [home.root, *home.private, user, user / ".config"]
-    wanted += [user / ".local/share/keyrings", user / ".local/share/python_keyring", user / ".ssh"]
-    wanted += [Path(place) for place in ("/tmp", "/var/tmp", "/dev/shm", "/mnt")]  # noqa: S108
-    wanted += [run]
-    wanted += [first for first in (_first(home.runs), _first(home.sources)) if first is not None]
-    return tuple(dict.fromkeys(folder for folder in wanted if folder.is_dir()))
+    wanted = [*planting_places(home), *filter(None, (_first(home.runs), _first(home.sources)))]
+    return tuple(dict.fromkeys(wanted))
 
 
 def _existing(home: Home) -> Iterator[Path]:
@@ -168,11 +159,3 @@ def _remove_folders_of_the_dead(temporary: Path) -> None:
             ours = folder.lstat().st_uid == _user() and not folder.is_symlink()
             if ours and owner.isdigit() and not Path(f"/proc/{owner}").exists():
                 remove_tree(folder)
-
-
-def _remove_stale(folder: Path) -> None:
-    """Planted files of programs that were killed."""
-    for file in folder.glob(f"{MARK}*"):
-        with contextlib.suppress(OSError):
-            if time.time() - file.stat().st_mtime > _STALE_SECONDS:
-                file.unlink()

@@ -27,7 +27,7 @@ class Seen:
     ground: dict[str, Any]
     """What was prepared for it (see `conformance.Ground.facts`)."""
     gateway: GatewayGround | None = None
-    """The gateway that it had, closed by now, and what reached the model server."""
+    """The gateway that it had, settled by now, and what reached the model server."""
 
 
 After = Callable[[Seen], str | None]
@@ -52,6 +52,8 @@ class Promise:
     """Further look from the host."""
     gateway: Budget | None = None
     """It has a gateway with this budget; then its key is looked for in all that is left, too."""
+    ends_gateway: bool = False
+    """It is to end that gateway, which is then its own; others share one."""
 
 
 BASE: dict[str, float] = {

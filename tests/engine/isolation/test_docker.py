@@ -20,7 +20,7 @@ import pytest
 from engine.base.errors import HarnessFault, MissingPrerequisite
 from engine.base.jobs import SimpleJob
 from engine.base.paths import Home, open_home
-from engine.isolation import container, engine_api, seccomp
+from engine.isolation import container, engine_api, owner, seccomp
 from engine.isolation.container_run import Frames
 from engine.isolation.docker import Docker
 from engine.isolation.engine_api import ENV_HOST, Engine, find_engine
@@ -108,12 +108,12 @@ def test_a_run_that_goes_on_is_no_leftover(docker_found: Engine, own_home: Home,
 
 
 def test_owners_are_told_by_number_and_start():
-    assert container.owner_lives(container.owner_label())
+    assert owner.owner_lives(owner.owner_label())
     dead = subprocess.Popen(["true"])
     dead.wait()
-    assert not container.owner_lives(f"{dead.pid}:1:x")
-    assert not container.owner_lives(f"{os.getpid()}:1:x")
-    assert not container.owner_lives("")
+    assert not owner.owner_lives(f"{dead.pid}:1:x")
+    assert not owner.owner_lives(f"{os.getpid()}:1:x")
+    assert not owner.owner_lives("")
 
 
 # --- Engines in trouble -----------------------------------------------------------------------

@@ -6,6 +6,7 @@ import os
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -15,9 +16,12 @@ import pytest
 from engine.base.paths import Home, open_home
 from engine.gateway.ground import GatewayGround, open_ground
 from engine.isolation.interface import Ended
+from engine.isolation.planted import MARK, planted_name, remove_planted
 from engine.isolation.promises.gateway import GATEWAY_PROMISES, clean
-from engine.isolation.promises.ground import MARK, VARIABLE, Plants
+from engine.isolation.promises.ground import VARIABLE, Plants
 from engine.isolation.promises.promise import Seen
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -63,6 +67,25 @@ def test_what_killed_programs_left_is_removed(home: Home):
     with Plants(home):
         assert not old.exists()
         assert not left.exists()
+
+
+def test_what_a_killed_program_planted_is_taken_away_and_nothing_else(home: Home):
+    program = (
+        "import sys; from pathlib import Path; from engine.isolation.planted import planted_name\n"
+        "for place in sys.argv[1:]: Path(place, planted_name()).touch()"
+    )
+    places = [home.root, home.runs, home.runs / "another-run", home.references]
+    subprocess.run([sys.executable, "-c", program, *map(str, places)], check=True, cwd=ROOT)
+    living = home.runs / planted_name()
+    living.touch()
+    (home.runs / "report.txt").touch()
+    (home.root / f"{MARK}1-2-folder").mkdir()
+    (home.sources / f"{MARK}1-2-link").symlink_to(home.runs / "report.txt")
+    assert len(list(home.root.rglob(f"{MARK}*"))) == len(places) + 3
+    assert remove_planted(home) == len(places)
+    left = {path.name for path in home.root.rglob(f"{MARK}*")}
+    assert left == {living.name, f"{MARK}1-2-folder", f"{MARK}1-2-link"}
+    assert (home.runs / "report.txt").exists()
 
 
 def seen(ground: GatewayGround, folder: Path, stdout: bytes = b"") -> Seen:

@@ -31,8 +31,9 @@ def backend(request: pytest.FixtureRequest, sandbox_home: Home) -> Sandbox:
 
 
 @pytest.fixture(scope="module")
-def ground(sandbox_home: Home) -> Iterator[Ground]:
+def ground(sandbox_home: Home, backend: Sandbox) -> Iterator[Ground]:
     with Ground(sandbox_home) as prepared:
+        prepared.shared_gateway()  # here, as it outlives the first test that needs it
         yield prepared
 
 
