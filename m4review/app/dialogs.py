@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMessageBox, QWidget
 
 from engine.base.errors import M4Error
 from m4review.app.interaction import Interaction
@@ -53,7 +53,14 @@ class Dialogs(Interaction):
         return agreed
 
     def ask_text(self, title: str, label: str, *, text: str = "") -> str | None:
+        return self._line(title, label, text, QLineEdit.EchoMode.Normal)
+
+    def ask_secret(self, title: str, label: str) -> str | None:
+        return self._line(title, label, "", QLineEdit.EchoMode.Password)
+
+    def _line(self, title: str, label: str, text: str, echo: QLineEdit.EchoMode) -> str | None:
         dialog = QInputDialog(self._window)
+        dialog.setTextEchoMode(echo)
         dialog.setWindowTitle(title)
         dialog.setLabelText(label)
         dialog.setTextValue(text)

@@ -45,6 +45,10 @@ class Interaction:
         answer = self._answer(f"{title}: {label}")
         return answer if isinstance(answer, str) else None
 
+    def ask_secret(self, title: str, label: str) -> str | None:
+        """A text that is not shown while it is typed; None when the user changed her mind."""
+        return self.ask_text(title, label)
+
     def choose_folder(self, title: str, start: str = "") -> Path | None:
         """A folder, or None."""
         answer = self._answer(title)

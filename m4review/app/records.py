@@ -58,6 +58,32 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         self._order()
         self.endResetModel()
 
+    def update_records(self, records: Sequence[R], key: Callable[[R], object]) -> bool:
+        """Show these, without a reset where they are the same things in the same order.
+
+        Selection and scroll position then stay, also where some were added at the end.
+
+        Args:
+            records: what is shown now.
+            key: what makes a record the same thing as before.
+
+        Returns:
+            True where it had to be reset.
+        """
+        before, after = [key(r) for r in self._records], [key(r) for r in records]
+        count = len(before)
+        if self._sorted is not None or before != after[:count]:
+            self.set_records(records)
+            return True
+        self._records[:] = records[:count]
+        if count:  # what a cell says may rest on more than its record
+            self.dataChanged.emit(self.index(0, 0), self.index(count - 1, len(self.columns) - 1))
+        if len(after) > count:
+            self.beginInsertRows(_NOWHERE, count, len(after) - 1)
+            self._records.extend(records[count:])
+            self.endInsertRows()
+        return False
+
     def record(self, row: int) -> R | None:
         """The record in a row."""
         return self._records[row] if 0 <= row < len(self._records) else None

@@ -31,6 +31,7 @@ DEFAULTS: dict[str, Any] = {
     "launcher.scripts": {},
     "launcher.condition": "no-skill",
     "launcher.minutes": 30,
+    "plan.choice": {},
     "data.last_folder": "",
     # the diff
     "diff.widths": {},

@@ -23,7 +23,7 @@ from m4review.app.dialogs import Dialogs
 from m4review.app.faults import where
 from m4review.app.interaction import Interaction
 from m4review.app.jobs import JobRunner
-from m4review.app.links import DATA, RUNS, WORKLIST, Place, parse
+from m4review.app.links import DATA, MODELS, PLAN, QUEUE, RUNS, WORKLIST, Place, parse
 from m4review.app.settings import Settings
 from m4review.app.window import MainWindow
 
@@ -150,7 +150,7 @@ def _take_all(window: MainWindow, folder: Path, place: Place | None) -> None:
     task = place.name if place and place.screen in ("task", "launch") else ""
     if run_id and not task:
         task = workbench.run_record(run_id).summary.task
-    places = [WORKLIST, DATA, RUNS]
+    places = [WORKLIST, DATA, RUNS, QUEUE, PLAN, MODELS]
     if task:
         places += [Place("task", task), Place("launch", task)]
     if run_id:
