@@ -16,7 +16,7 @@ from engine.reviews.checklist import Checklist, find_checklist
 from engine.reviews.entry import Entry
 from engine.reviews.problem import Problem
 from engine.reviews.sealing import key_of, unseal
-from engine.reviews.verdicts import ANSWERS, Answer, Decision, Verdict, complete
+from engine.reviews.verdicts import ANSWERS, Answer, Decision, Verdict, by_item, complete
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class Adjudication:
     """By item."""
     named: bool
     """Were the reviewers' names shown?"""
+    texts: Mapping[str, str]
+    """Hash of each text that was judged."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,8 @@ class _Reading:
         sealed = {a: r for a in body.reviewers if (r := self._sealed(entry, body, a)) is not None}
         keys = self._keys(sealed, everybody=len(sealed) == len(body.reviewers))
         reviews = {
-            author: self._review(entry, body, checklist, author, sealed, keys) for author in sealed
+            author: self._review(entry, body, checklist, author=author, sealed=sealed, keys=keys)
+            for author in sealed
         }
         made = Assignment(entry.id, entry, body, checklist, reviews, None)
         decided = self._adjudication(made)
@@ -235,6 +238,7 @@ class _Reading:
         assign: Entry,
         body: bodies.Assign,
         checklist: Checklist,
+        *,
         author: str,
         sealed: Mapping[str, tuple[Entry, bodies.Review]],
         keys: Mapping[str, tuple[Entry, str]],
@@ -249,9 +253,7 @@ class _Reading:
         try:
             key = key_of(keys[author][1])
             verdicts = unseal(review.sealed, key, bound(assign.id, author, review.texts))
-            given = {verdict.item: verdict for verdict in verdicts}
-            if len(given) < len(verdicts):
-                raise BadInput("The review answers an item twice.")
+            given = by_item(verdicts)
             complete(checklist, body.items, given)
         except BadInput as error:
             self._tell("sealed", entry, error.text)
@@ -279,7 +281,7 @@ class _Reading:
                 self._tell("ignored", entry, "a second adjudication; the first stands")
             else:
                 decisions = {decision.item: decision for decision in body.decisions}
-                first = Adjudication(entry, decisions, body.named)
+                first = Adjudication(entry, decisions, body.named, body.texts)
         return first
 
     def _strays(self, found: Mapping[str, Assignment]) -> None:

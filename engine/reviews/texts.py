@@ -20,6 +20,7 @@ from engine.concepts.query import DERIVED
 from engine.references.manifest import manifest_path, read_manifest
 from engine.references.targets import list_targets
 from engine.reviews.canonical import canonical, sha256
+from engine.reviews.checklist import Item
 from engine.reviews.place import Place
 from engine.sources import list_sources
 
@@ -81,6 +82,16 @@ class Change:
         return f"{self.text} was {self.what}"
 
 
+@dataclass(frozen=True)
+class Now:
+    """A task's texts as they are."""
+
+    texts: Mapping[str, str]
+    """Hash by name, without manifest."""
+    manifests: frozenset[str]
+    """Hash of the manifest of each source here that has a reference of this task."""
+
+
 def normalise(text: str, *, skill: bool = False) -> str:
     """The text without what says nothing: line ends, trailing blanks, Unicode spelling.
 
@@ -135,19 +146,24 @@ def hashes(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: sha256(text.encode()) for name, text in sorted(texts.items())}
 
 
-def changes(home: Home, task: Task, content: Content, signed: Mapping[str, str]) -> list[Change]:
-    """What is no longer as it was signed (name to hash), by name.
+def now_of(home: Home, task: Task, content: Content) -> Now:
+    """The task's texts as they are on this machine."""
+    found = [_manifest(home, name, task) for name in _sources(home)]
+    manifests = frozenset(sha256(text.encode()) for text in found if text is not None)
+    return Now(hashes(texts_of(home, task, content)), manifests)
+
+
+def since(signed: Mapping[str, str], now: Now, item: Item | None = None) -> list[Change]:
+    """What is no longer as it was signed, by name; only what `item` rests on, where one is given.
 
     A manifest counts as changed where this workstation has references of this task and none is
     the signed one; where it has none, nothing can be said and nothing is.
     """
-    now = hashes(texts_of(home, task, content))
+    here = dict(now.texts)
     if MANIFEST in signed:
-        here = [text for name in _sources(home) if (text := _manifest(home, name, task))]
-        found = {sha256(text.encode()) for text in here}
-        known = signed[MANIFEST] in found or not found
-        now[MANIFEST] = signed[MANIFEST] if known else min(found)
-    return compare(signed, now)
+        known = signed[MANIFEST] in now.manifests or not now.manifests
+        here[MANIFEST] = signed[MANIFEST] if known else min(now.manifests)
+    return [c for c in compare(signed, here) if item is None or item.rests_on(c.text)]
 
 
 def compare(signed: Mapping[str, str], now: Mapping[str, str]) -> list[Change]:

@@ -101,6 +101,20 @@ def row_level(address: str) -> bool:
     return any(name.startswith("key.") for name, _ in query)
 
 
+def by_item(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:
+    """The verdicts by item.
+
+    Raises:
+        BadInput: an item is answered twice.
+    """
+    found: dict[str, Verdict] = {}
+    for verdict in verdicts:
+        if verdict.item in found:
+            raise BadInput(f"The review answers {verdict.item} twice.")
+        found[verdict.item] = verdict
+    return found
+
+
 def complete(
     checklist: Checklist, items: Iterable[str], given: Mapping[str, Verdict]
 ) -> list[Verdict]:
