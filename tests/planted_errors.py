@@ -119,8 +119,8 @@ PLANTED = (
          "aki_stage_crrt",
          reference=("coalesce(max(kdigo.aki_stage_crrt), 0)", "max(kdigo.aki_stage_crrt)")),
     # --- MELD
-    edit("dialysis_ignored", "mimic-meld-24h-raw", "rule-dropped", "dialysis",
-         meld=("rrt.dialysis_present = 1 OR lab.creatinine_max > 4.0", "lab.creatinine_max > 4.0")),
+    edit("sodium_unbounded", "mimic-meld-24h-raw", "rule-dropped", "sodium_min",
+         meld=("WHEN lab.sodium_min > 137 THEN 0\n", "\n")),
     edit("lowest_inr", "mimic-meld-24h", "min-max", "inr", first_day_lab=("max(lab.inr) AS inr_max",
                                                               "min(lab.inr) AS inr_max")),
     edit("creatinine_uncapped", "mimic-meld-24h", "rule-dropped", "creatinine_max",

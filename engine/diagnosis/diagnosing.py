@@ -130,6 +130,12 @@ def _diagnosed(  # noqa: PLR0917
         )
         candidates += search.run(open_positions(table, candidates))
         notes += search.notes
+        if any(c.untested for c in candidates):
+            notes.append(
+                "Computed signatures were tested on a part of the mismatches, and ranking looks at "
+                "that part: the source has more patients than are computed again, or does not "
+                "give some rows of the reference."
+            )
         cache.trim()
     mismatches = mismatching(table)
     ranked, unexplained = _ranked(table, candidates, mismatches)

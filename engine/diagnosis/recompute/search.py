@@ -37,7 +37,7 @@ FEW = (3, 8)
 """Patients with mismatches in it, at least and at most."""
 OTHERS = 4
 """Patients without any in it: what must stay as it is."""
-MOST_PATIENTS = 1000
+MOST_PATIENTS = 2500
 """In the second round."""
 FINALISTS = 6
 """Changes of a column that come into the second round."""
@@ -189,7 +189,7 @@ class Search:
     def _second_round(
         self, mutation: Mutation, parsed: dict[str, Parsed], who: int
     ) -> Candidate | None:
-        """A change on all patients (of a large source: on a thousand), in all columns."""
+        """A change on all patients (of a large source: on some), in all columns."""
         patients = self._many(who)
         bench = self._bench(patients)
         sample = self._sample(bench, patients, who)
@@ -293,7 +293,7 @@ class Search:
         return tuple(sorted([*chosen, *others]))
 
     def _many(self, who: int) -> tuple[str, ...] | None:
-        """The patients of the second round: all, or a thousand, half of them with mismatches."""
+        """The patients of the second round: all, or some, half of them with mismatches."""
         counts = self._ranked(None, who)
         if len(counts) <= MOST_PATIENTS:
             return None

@@ -17,7 +17,7 @@ MOST = 8
 """Signatures of one list."""
 _LEAST_SHARE = 0.02
 """Of the mismatches that a further signature must add."""
-_PARTLY = 20
+_PARTLY = 5
 """A hypothesis that may hold for some rows only must do so for more than one in so many."""
 _FREE_LEAST = 3
 """Cells that a hypothesis must explain whose parameter was taken from the cells."""
@@ -52,12 +52,18 @@ def greedy(
         The chosen, and what none of them explains.
     """
     weights = weights or {}
-    left = {position: rows for position, rows in mismatches.items() if rows.size}
+    outside = _outside(candidates)
+    left = {
+        position: rest
+        for position, rows in mismatches.items()
+        if (rest := _without(rows, outside.get(position))).size
+    }
+    part = _weight(left, {}) / max(1, _weight(mismatches, {}))
     total = _weight(left, weights)
     chosen: list[Chosen] = []
     pool = list(candidates)
     while pool and left and len(chosen) < MOST:
-        scored = [(_score(c, left, weights), c) for c in pool]
+        scored = [(_score(c, left, weights, part), c) for c in pool]
         best_score, best = max(scored, key=lambda pair: (pair[0], *_preference(pair[1])))
         gained = _gain(best, left, weights)
         least = max(1, math.ceil(_LEAST_SHARE * total)) if chosen else 1
@@ -98,11 +104,26 @@ def _count(one: RowList, other: RowList) -> int:
     return int(np.isin(one, other, assume_unique=True).sum())
 
 
-def _score(c: Candidate, left: Mapping[int, RowList], weights: Mapping[int, int]) -> float:
+def _outside(candidates: Sequence[Candidate]) -> dict[int, RowList]:
+    """What the computed ones were not asked of: all are compared on the rest."""
+    found: dict[int, RowList] = {}
+    for c in candidates:
+        for position, rows in c.untested.items():
+            if position in found:
+                rows = np.intersect1d(found[position], rows)  # noqa: PLW2901
+            found[position] = rows
+    return found
+
+
+def _score(
+    c: Candidate, left: Mapping[int, RowList], weights: Mapping[int, int], part: float
+) -> float:
     gain = _gain(c, left, weights)
     fine = 0.9 if c.free else 1.0
     # Of a hypothesis about keys alone each contradiction is a row, which stands for all columns.
     broken = c.broken * (weights.get(KEYS, 1) if set(c.cells) == {KEYS} else 1)
+    if c.evidence == "values":
+        broken = round(broken * part)  # counted on all rows, the gain on part of them
     if c.evidence == "source" or c.strict:
         return fine * gain - broken
     if broken > _PARTLY * gain:

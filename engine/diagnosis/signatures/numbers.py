@@ -111,7 +111,7 @@ def _rounding(table: Table, column: Column) -> Iterator[Hypothesis]:
                 way=way,
                 digits=digits,
             )
-    for digits in sorted({int(row[1]), int(row[3])} & set(_DIGITS)):
+    for digits in sorted({int(row[1]), int(row[3])} & set(_DIGITS) - {-1}):
         near = f"abs({a} - {r}) <= 0.5 * pow(10, {-digits}) * 1.001"
         finer = f"abs({a} - round({a}, {digits})) > 1e-9"
         yield Hypothesis(
