@@ -3,7 +3,7 @@
 from engine.audit.chain import Problem
 from engine.audit.entry import Entry, Fact, Facts, Stage
 from engine.audit.log import note, recorded
-from engine.audit.verify import Verdict, export_log, read_log, verify
+from engine.audit.verify import Verdict, begun, export_log, read_log, verify
 
 __all__ = [
     "Entry",
@@ -12,6 +12,7 @@ __all__ = [
     "Problem",
     "Stage",
     "Verdict",
+    "begun",
     "export_log",
     "note",
     "read_log",

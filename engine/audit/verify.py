@@ -108,6 +108,22 @@ def read_log(home: Home, *, source: str | None = None) -> tuple[Entry, ...]:
         return tuple(e for e in entries if source is None or e.source == source)
 
 
+def begun(home: Home, what: str) -> dict[str, bool]:
+    """By object, whether something was begun (True) or also ended; of others nothing is told.
+
+    Raises:
+        Busy, MissingPrerequisite: in words.
+    """
+    found: dict[str, bool] = {}
+    wanted = f'"what":"{what}"'.encode()
+    with locked(home), _opened(home) as file:
+        while file is not None and (line := file.readline(MOST_BYTES + 1)):
+            entry = parse(line.removesuffix(b"\n")) if wanted in line else None
+            if entry is not None and entry.what == what:
+                found[entry.object] = entry.stage == "begin"
+    return found
+
+
 def export_log(home: Home, to: Path) -> Verdict:
     """Copy the log as it is, after checking every entry.
 

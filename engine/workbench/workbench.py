@@ -7,6 +7,7 @@ kept open between calls. Long ones take a `Job`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -68,6 +69,7 @@ from engine.workbench.types import BackendInfo, ImportReport, ReferenceState, Sq
 from engine.workbench.ways import check_program, means_of
 from engine.workspaces import build_workspace
 
+_log = logging.getLogger(__name__)
 _MEMORY = 4 << 30
 _SHARE_OF_MEMORY = 0.6
 
@@ -381,7 +383,7 @@ class Workbench(Queueing, Care, Explaining):
 
         Call once at the start. Runs of other living programs are left alone.
         """
-        return recover(
+        found = recover(
             self._store,
             self._machine,
             [make_backend(self.home, name) for name in backend_names()],
@@ -389,6 +391,11 @@ class Workbench(Queueing, Care, Explaining):
             job=SimpleJob(),
             on_event=on_event,
         )
+        try:
+            AuditedRuns(self.home).reconcile()
+        except M4Error as error:
+            _log.warning("the audit log misses ends of runs: %s", error.text)
+        return found
 
     # --- helpers
 
