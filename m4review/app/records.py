@@ -72,7 +72,7 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         """
         before, after = [key(r) for r in self._records], [key(r) for r in records]
         count = len(before)
-        if self._sorted is not None or before != after[:count]:
+        if self._sorted is not None or not count or before != after[:count]:
             self.set_records(records)
             return True
         self._records[:] = records[:count]

@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
+    QHeaderView,
     QProgressBar,
     QSplitter,
     QStackedWidget,
@@ -302,10 +303,13 @@ class QueueScreen(Screen):
         if self.items.update_records(items, lambda item: item.item):
             numbers = [item.item for item in items]
             there = before is not None and before.item in numbers
-            self.table.selectRow(numbers.index(before.item) if there and before else 0)
+            if items:
+                self.table.selectRow(numbers.index(before.item) if there and before else 0)
             self.table.verticalScrollBar().setValue(scrolled)
         elif items and self.item is None:
             self.table.selectRow(0)
+        header = self.table.horizontalHeader()
+        header.resizeSections(QHeaderView.ResizeMode.ResizeToContents)
         ended = sum(item.state in ENDED for item in items)
         self.progress.setRange(0, max(1, len(items)))
         self.progress.setValue(ended)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyqtgraph
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 
 from engine.agents.traces import TraceStep
 from m4review.app.context import Context
@@ -106,11 +106,10 @@ class TokenChart(QWidget):
         self._plots: list[pyqtgraph.PlotWidget] = []
         self._curves: list[Any] = []
         for name in ("Tokens in", "Tokens out"):
-            plot = pyqtgraph.PlotWidget()
+            plot = self._plot()
             plot.setAccessibleName(f"{name} over time")
             plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             plot.setMouseEnabled(x=False, y=False)
-            plot.setMenuEnabled(False)
             plot.hideButtons()
             plot.getAxis("left").enableAutoSIPrefix(True)
             plot.setTitle(None)
@@ -123,6 +122,15 @@ class TokenChart(QWidget):
         self._plots[1].setXLink(self._plots[0])
         context.theme_changed.connect(self.draw)
         self.draw()
+
+    def _plot(self) -> pyqtgraph.PlotWidget:
+        """A plot, with the menus that the library makes for it in our hands: they go with us."""
+        before = QApplication.topLevelWidgets()
+        plot = pyqtgraph.PlotWidget(enableMenu=False)
+        for stray in QApplication.topLevelWidgets():
+            if stray is not plot and stray not in before:
+                stray.setParent(self, stray.windowFlags())
+        return plot
 
     def show_tokens(self, tokens: Tokens) -> None:
         """Draw these."""
