@@ -29,6 +29,8 @@ _DEFINITE = {
     "swapped-columns",
     "constant-column",
     "follows-from-parts",
+    "sum-of-parts",
+    "neighbouring-row",
 }
 """What fits nearly all mismatches by chance no more: nothing further is looked for then."""
 _NEARLY = 0.95
