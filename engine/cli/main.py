@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "queue": ("queue", "Runs that are to be made: add, order, pause, cancel, carry out."),
     "campaign": ("campaign", "Many runs from one file: check, run, look, go on, stop."),
     "runs": ("runs", "List and show runs."),
+    "review": ("review", "Double review: assign, sign, adjudicate, exchange, verify."),
     "audit": ("audit", "What touched the sources, and whether the record of it holds."),
     "canary": ("canary", "Ask an agent to look for private things; it must find none."),
     "doctor": ("doctor", "What works on this machine and what is missing."),

@@ -205,7 +205,7 @@ def _figure(value: float, parts: _Floats, clusters: Sequence[str]) -> Figure:
     groups = len(set(clusters))
     if groups > 1:
         _, where = np.unique(np.asarray(clusters), return_inverse=True)
-        parts = np.bincount(where, weights=parts)
+        parts = np.asarray(np.bincount(where, weights=parts), dtype=np.float64)
     m = len(parts)
     if m < 2:  # noqa: PLR2004 - one says nothing of how it varies
         return Figure(value, None, None, None, n)

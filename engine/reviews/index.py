@@ -86,7 +86,9 @@ def _fill(database: Database, state: State, digest: str) -> None:
         database.table(name).create(columns, pk=key if len(key) > 1 else key[0])
     database.table("ledger").insert({"digest": digest})
     database.table("people").insert_all(vars(person) for person in state.people.values())
-    database.table("problems").insert_all({"what": p.what, "words": p.words} for p in state.problems)
+    database.table("problems").insert_all(
+        {"what": p.what, "words": p.words} for p in state.problems
+    )
     for assignment in state.assignments.values():
         body = assignment.body
         database.table("assignments").insert(
