@@ -181,7 +181,12 @@ def export_diff(
         con.close()
 
 
-def _readable(con: duckdb.DuckDBPyConnection) -> str:
+def readable_columns(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """What an export shows, in order: SQL over ``diff`` by readable name.
+
+    Raises:
+        UsageError: two columns would bear one name.
+    """
     columns = con.execute(
         "SELECT role, position, name FROM diff_columns ORDER BY role, position"
     ).fetchall()
@@ -193,7 +198,7 @@ def _readable(con: duckdb.DuckDBPyConnection) -> str:
         for (i, _), name in zip(scored, names, strict=True)
     )
     shown = {
-        "row": "row",
+        "row": "diff.row",
         "key_status": _words("key_status", KEY_WORDS),
         "mismatching_columns": f"list_filter([{flags}], lambda x: x IS NOT NULL)",
     }
@@ -211,7 +216,11 @@ def _readable(con: duckdb.DuckDBPyConnection) -> str:
             if clash := shown.keys() & new.keys():
                 raise UsageError(f"Two columns would be called {sorted(clash)[0]}.")
             shown |= new
-    columns_sql = ", ".join(f"{sql} AS {quote(name)}" for name, sql in shown.items())
+    return shown
+
+
+def _readable(con: duckdb.DuckDBPyConnection) -> str:
+    columns_sql = ", ".join(f"{sql} AS {quote(n)}" for n, sql in readable_columns(con).items())
     return f"SELECT {columns_sql} FROM diff"  # noqa: S608  (names are quoted)
 
 

@@ -38,6 +38,7 @@ DEFAULTS: dict[str, Any] = {
     "diff.panel": True,
     "diff.panel_width": 250,
     "diff.only_bad_columns": False,
+    "diff.columns": {},
 }
 
 ZOOMS = (80, 90, 100, 110, 125, 150, 175, 200)

@@ -24,8 +24,9 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from m4review.app.theme import Theme
 from m4review.diff.layout import CELL_GLYPHS, KEY_GLYPHS, CellStatus, KeyStatus
-from m4review.diff.reader import Record, printed
+from m4review.diff.reader import Record
 from m4review.diff.table import AnyIndex, DiffModel, TableColumn, cell_text
+from m4review.diff.words import printed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

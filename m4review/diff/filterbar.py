@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, QTimer
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -16,13 +16,17 @@ from PySide6.QtWidgets import (
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.widgets import button, label
+from m4review.diff.condition import is_field, names
 from m4review.diff.layout import CellStatus, KeyStatus, Layout
 from m4review.diff.query import CELL_KINDS, Kind
-from m4review.diff.reader import printed
 from m4review.diff.viewmodel import DiffViewModel
+from m4review.diff.words import words_of
 
 _TYPING = 250
 """Milliseconds without a key before a typed filter is applied."""
+
+_OFFERED = 30
+"""Names listed in a tool tip."""
 
 _CHIPS: tuple[tuple[Kind, str, str, str], ...] = (
     (Kind.DIFFERENT, "≠", "different", "Rows with a cell whose two values differ"),
@@ -63,10 +67,25 @@ class FilterBar(QWidget):
         self.pair.setProperty("kind", "chip")
         self.pair.setToolTip("Shows only rows with these two values; click to take it away")
         self.pair.hide()
+        self.chosen = QPushButton()
+        self.chosen.setProperty("kind", "chip")
+        self.chosen.setMaximumWidth(context.px(360))
+        self.chosen.clicked.connect(lambda _=False: model.drop_chosen())
+        self.chosen.hide()
+        self.sql = QLineEdit()
+        self.sql.setAccessibleName("Condition in SQL")
+        self.sql.setPlaceholderText("heart_rate__agent > 300 AND heart_rate__status = 'different'")
+        self.sql.setClearButtonEnabled(True)
+        self.sql.returnPressed.connect(lambda: model.show_typed(self.sql.text()))
+        self.sql_line = QWidget()
         self.clear = button(context, "Clear", model.clear, icon="x", tip="Show all rows again")
         self.clear.setEnabled(False)
         self.chips: dict[Kind, QPushButton] = {}
         self._build()
+        self._wire()
+
+    def _wire(self) -> None:
+        model = self._model
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_TYPING)
@@ -79,6 +98,7 @@ class FilterBar(QWidget):
         )
         self.pair.clicked.connect(lambda: model.set_pair(None))
         model.query_changed.connect(self._follow)
+        model.view_changed.connect(lambda _: self._count())
 
     def _build(self) -> None:
         rows = QVBoxLayout(self)
@@ -90,6 +110,7 @@ class FilterBar(QWidget):
         first.addWidget(self.column)
         first.addWidget(self.text, 1)
         first.addWidget(self.pair)
+        first.addWidget(self.chosen)
         first.addWidget(self.clear)
         second = FlowLayout(spacing=self._context.px(6))
         for kind, _, words, tip in _CHIPS:
@@ -104,6 +125,15 @@ class FilterBar(QWidget):
         line = QHBoxLayout()
         line.addLayout(second, 1)
         rows.addLayout(first)
+        expert = QHBoxLayout(self.sql_line)
+        expert.setContentsMargins(0, 0, 0, 0)
+        expert.addWidget(label("Rows for which", "muted"))
+        expert.addWidget(self.sql, 1)
+        expert.addWidget(
+            button(self._context, "Apply", lambda: self._model.show_typed(self.sql.text()))
+        )
+        self.sql_line.hide()
+        rows.addWidget(self.sql_line)
         rows.addLayout(line)
         self._second = line
 
@@ -119,7 +149,22 @@ class FilterBar(QWidget):
             self.column.addItem("any column", None)
             for column in layout.scored:
                 self.column.addItem(column.name, column.index)
+        offered = [name for name in names(layout) if not is_field(name)]
+        self.sql.setToolTip(
+            "A condition over the columns of an export, in SQL; Enter applies it.\n"
+            + "\n".join(offered[:_OFFERED])
+            + (f"\n… and {len(offered) - _OFFERED} more" if len(offered) > _OFFERED else "")
+        )
         self._follow()
+
+    def toggle_sql(self) -> None:
+        """Show the line for a condition in SQL, or put it away."""
+        on = not self.sql_line.isVisible()
+        self.sql_line.setVisible(on)
+        if on:
+            self.sql.setFocus()
+        else:
+            self._model.drop_chosen()
 
     def focus_text(self) -> None:
         """Put the cursor into the key filter."""
@@ -142,13 +187,31 @@ class FilterBar(QWidget):
             name = self._model.layout.scored[query.pair.column].name
             left, right = words_of(query.pair.reference), words_of(query.pair.agent)
             self.pair.setText(f"{name}: {left} → {right}   ×")
+        self.chosen.setVisible(query.chosen is not None)
+        if query.chosen is not None:
+            room = self.chosen.maximumWidth() - self._context.px(40)
+            shown = self.chosen.fontMetrics().elidedText(
+                query.chosen.words, Qt.TextElideMode.ElideRight, room
+            )
+            self.chosen.setText(f"{shown}   ×")
+            self.chosen.setAccessibleName(f"Only: {query.chosen.words}")
+            self.chosen.setToolTip(f"Shows only: {query.chosen.words}\nClick to take it away.")
+        self.chosen.setVisible(query.chosen is not None)
+        if query.chosen is not None:
+            room = self.chosen.maximumWidth() - self._context.px(40)
+            shown = self.chosen.fontMetrics().elidedText(
+                query.chosen.words, Qt.TextElideMode.ElideRight, room
+            )
+            self.chosen.setText(f"{shown}   ×")
+            self.chosen.setAccessibleName(f"Only: {query.chosen.words}")
+            self.chosen.setToolTip(f"Shows only: {query.chosen.words}\nClick to take it away.")
         self.clear.setEnabled(not query.plain or query.column is not None)
         self._count()
 
     def _count(self) -> None:
         if self._model.file is None:
             return
-        layout, column = self._model.layout, self._model.query.column
+        layout, column = self._model.counted, self._model.query.column
         for kind, glyph, words, _ in _CHIPS:
             chip = self.chips[kind]
             if kind in _ROW_KINDS:
@@ -162,11 +225,3 @@ class FilterBar(QWidget):
             chip.setText(f"{glyph}  {number:,} {said}")
             chip.setAccessibleName(f"{number:,} {unit} {words}")
             chip.setEnabled(number > 0 or chip.isChecked())
-
-
-def words_of(value: object) -> str:
-    """A value in a sentence: null and empty text are told in words."""
-    if value is None:
-        return "∅ null"
-    text = printed(value)
-    return text if text else "“” empty text"

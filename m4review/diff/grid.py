@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QFont,
     QFontMetrics,
@@ -40,7 +40,6 @@ from m4review.diff.table import AnyIndex, DiffModel
 
 WAIT = 0.025
 """Seconds that a paint waits for its rows: most come in time, and the window stays alive."""
-FROZEN = ("row", "status", "key")
 _KEYS_SHARE = 0.6
 """Of the width, at most, for the keys."""
 _NOTCH = 120
@@ -215,6 +214,8 @@ class DiffGrid(QFrame):
     """A header was clicked: field, and whether to add it to the order."""
     current_changed = Signal(int)
     """Another row is the current one."""
+    menu_asked = Signal(int, object)
+    """A menu is wanted on a header: scored column, and where (global)."""
 
     def __init__(self, model: DiffModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -231,10 +232,13 @@ class DiffGrid(QFrame):
             half.setItemDelegate(self._delegate)
             half.own_header_selections()
             half.pair_header.sectionClicked.connect(self._clicked)
+            half.pair_header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            half.pair_header.customContextMenuRequested.connect(
+                lambda place, header=half.pair_header: self._menu(header, place)
+            )
         for at, column in enumerate(model.columns):
-            frozen = column.part in FROZEN
-            self.keys.setColumnHidden(at, not frozen)
-            self.values.setColumnHidden(at, frozen)
+            self.keys.setColumnHidden(at, not column.frozen)
+            self.values.setColumnHidden(at, column.frozen)
         self.keys.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.keys.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.values.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
@@ -306,7 +310,8 @@ class DiffGrid(QFrame):
                 case "key":
                     width = max(title, value) + room
                 case _:
-                    least = metrics.horizontalAdvance("no such row") + room
+                    absent = "no such column" if column.part == "agent" else "no such row"
+                    least = metrics.horizontalAdvance(absent) + room
                     half = (title + metrics.horizontalAdvance("> 99.9 %")) / 2 + room
                     beside = sign if column.part == "agent" else 0  # only it bears a sign
                     width = max(least, half, value + beside + room)
@@ -314,7 +319,7 @@ class DiffGrid(QFrame):
 
     def set_width(self, column: int, width: int) -> None:
         """Set one column's width."""
-        half = self.keys if self.model.columns[column].part in FROZEN else self.values
+        half = self.keys if self.model.columns[column].frozen else self.values
         self._setting = True
         half.setColumnWidth(column, max(24, width))
         self._setting = False
@@ -322,7 +327,7 @@ class DiffGrid(QFrame):
 
     def width_of(self, column: int) -> int:
         """A column's width."""
-        half = self.keys if self.model.columns[column].part in FROZEN else self.values
+        half = self.keys if self.model.columns[column].frozen else self.values
         return half.columnWidth(column)
 
     def _fit_keys(self) -> None:
@@ -346,14 +351,6 @@ class DiffGrid(QFrame):
             self.widened.add(column)
         self._fit_keys()
 
-    def show_columns(self, scored: frozenset[int]) -> None:
-        """Show the pairs of these scored columns only."""
-        self._setting = True
-        for at, column in enumerate(self.model.columns):
-            if column.scored is not None:
-                self.values.setColumnHidden(at, column.scored.index not in scored)
-        self._setting = False
-
     # --- what is shown
 
     def set_view(self, view: View) -> None:
@@ -375,7 +372,7 @@ class DiffGrid(QFrame):
             return
         column = self._column_for(scored)
         index = self.model.index(position, column)
-        half = self.keys if self.model.columns[column].part in FROZEN else self.values
+        half = self.keys if self.model.columns[column].frozen else self.values
         self.keys.selectionModel().setCurrentIndex(
             index, QItemSelectionModel.SelectionFlag.ClearAndSelect
         )
@@ -422,7 +419,7 @@ class DiffGrid(QFrame):
         return [at for at in range(len(self.model.columns)) if self._is_shown(at)]
 
     def _is_shown(self, column: int) -> bool:
-        if self.model.columns[column].part in FROZEN:
+        if self.model.columns[column].frozen:
             return not self.keys.isColumnHidden(column)
         return not self.values.isColumnHidden(column)
 
@@ -437,6 +434,12 @@ class DiffGrid(QFrame):
     def _clicked(self, column: int) -> None:
         shift = bool(QApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier)
         self.sort_asked.emit(self.model.columns[column].sort_field, shift)
+
+    def _menu(self, header: PairHeader, place: QPoint) -> None:
+        at = header.logicalIndexAt(place)
+        scored = self.model.columns[at].scored if at >= 0 else None
+        if scored is not None:
+            self.menu_asked.emit(scored.index, header.mapToGlobal(place))
 
     def _right_of_keys(self, direction: int) -> QModelIndex:
         if direction < 0:

@@ -102,7 +102,8 @@ class PairHeader(QHeaderView):
         if scored is None:
             return
         share = self._diff.layout_of_diff.match_rate(scored.index)
-        rate = percent(share)
+        what_if = scored.index in self._diff.what_if
+        rate = ("if: " if what_if else "") + percent(share)
         font = QFont(self.font())
         metrics = QFontMetrics(font)
         rate_width = metrics.horizontalAdvance(rate) + 8
@@ -118,7 +119,9 @@ class PairHeader(QHeaderView):
             rect, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), name
         )
         painter.setFont(font)
-        painter.setPen(QColor(theme.good if share == 1 else theme.different))
+        painter.setPen(
+            QColor(theme.warn if what_if else theme.good if share == 1 else theme.different)
+        )
         painter.drawText(
             rect, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight), rate
         )

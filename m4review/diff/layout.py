@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from engine.scoring.whatif import Compared
 
 ComparedAs = Literal["number", "time", "text"]
 
@@ -105,6 +107,13 @@ class ScoredColumn:
     """In the column's unit; seconds for times."""
     numeric: bool
     """Are both sides stored as numbers?"""
+    types: tuple[str, str] = ("VARCHAR", "VARCHAR")
+    """DuckDB types of the reference's and the agent's values."""
+
+    @property
+    def compared(self) -> Compared:
+        """How far two values are apart, in SQL."""
+        return Compared(self.index, self.compared_as, *self.types)
 
     @property
     def reference(self) -> str:
@@ -141,11 +150,23 @@ class Layout:
         """Cells of a column that do not match (missing, extra and duplicate rows included)."""
         return sum(n for status, n in self.cell_counts[column].items() if status not in MATCHES)
 
+    @property
+    def reference_rows(self) -> int:
+        """Rows of the reference: all but extra ones and further agent rows of a key."""
+        beside = (KeyStatus.EXTRA, KeyStatus.DUPLICATE)
+        return self.rows - sum(self.key_counts.get(status, 0) for status in beside)
+
     def match_rate(self, column: int) -> float:
-        """Matched cells of a column / all rows; 0 for an empty file."""
-        if self.rows == 0:
-            return 0.0
-        return 1 - self.mismatches_of(column) / self.rows
+        """Matched cells of a column / rows of the reference, as scored; 0 where there are none."""
+        rows = self.reference_rows
+        return self.cells(*MATCHES, column=column) / rows if rows else 0.0
+
+    def with_counts(self, counts: Mapping[int, Mapping[CellStatus, int]]) -> Layout:
+        """The same with other counts for some scored columns."""
+        if not counts:
+            return self
+        merged = tuple(counts.get(at, now) for at, now in enumerate(self.cell_counts))
+        return replace(self, cell_counts=merged)
 
     def cells(self, *statuses: CellStatus, column: int | None = None) -> int:
         """Cells with one of these statuses, in one column or in all."""

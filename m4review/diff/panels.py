@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from m4review.app.context import Context
 from m4review.app.widgets import clear, label
-from m4review.diff.filterbar import words_of
+from m4review.diff.detail import Cell, RowDetail
 from m4review.diff.layout import (
     CELL_GLYPHS,
     KEY_GLYPHS,
@@ -33,7 +33,7 @@ from m4review.diff.layout import (
 )
 from m4review.diff.query import Pair
 from m4review.diff.reader import ColumnStatistics, Differences
-from m4review.diff.viewmodel import Cell, RowDetail, difference_words, signed_duration
+from m4review.diff.words import difference_words, signed_duration, words_of
 
 _MINUTE = 60.0
 """Seconds from which on a time difference is told without parts of a second."""
@@ -104,7 +104,7 @@ class RowPanel(QWidget):
         keys.setColumnStretch(1, 1)
         for at, (name, value) in enumerate(detail.keys):
             keys.addWidget(label(name, "muted"), at, 0)
-            shown = label("∅ null" if value is None else value, wrap=True)
+            shown = label(value, wrap=True)
             keys.addWidget(_selectable(shown), at, 1)
         self._body.addLayout(keys)
         for cell in sorted(detail.cells, key=lambda c: c.status in MATCHES):
@@ -130,14 +130,9 @@ class RowPanel(QWidget):
         grid.addWidget(name, 0, 0, 1, 2)
         grid.addWidget(words, 1, 0, 1, 2)
         at = 2
-        for side, value, absent in (
-            ("reference", cell.reference, cell.status is CellStatus.NO_REFERENCE),
-            ("agent", cell.agent, cell.status is CellStatus.NO_AGENT),
-        ):
+        for side, text in (("reference", cell.reference), ("agent", cell.agent)):
             grid.addWidget(label(side, "muted"), at, 0)
-            text = "no such row" if absent else words_of(value)
-            shown = _selectable(label(text, wrap=True))
-            grid.addWidget(shown, at, 1)
+            grid.addWidget(_selectable(label(text, wrap=True)), at, 1)
             at += 1
         if cell.difference:
             grid.addWidget(label("difference", "muted"), at, 0)

@@ -1,6 +1,7 @@
 """What is shown of a diff, as a value: filters and order, and the SQL made from them.
 
-The user never writes SQL: words that she types become parameters.
+Words that the user types become parameters. A condition in SQL comes from the engine, or from
+`condition.checked`, which makes one of our own out of what an expert typed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.base.duck import quote
+from engine.scoring.whatif import mismatches_with
 from m4review.diff.layout import CellStatus, KeyStatus, Layout
 
 
@@ -50,6 +52,16 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """Rows chosen by a condition, and what they are in words."""
+
+    sql: str
+    """A condition over the table ``diff``: the engine's, or one that `condition.checked` made."""
+    words: str
+    """What the rows are, for the reader."""
+
+
+@dataclass(frozen=True)
 class Sort:
     """Order by one column of the file."""
 
@@ -73,13 +85,19 @@ class Query:
     """Words that must occur in the key; ``column=value`` for one key column, exactly."""
     pair: Pair | None = None
     """Only rows with these two values."""
+    chosen: Chosen | None = None
+    """Only rows for which this condition holds."""
     sort: tuple[Sort, ...] = ()
     """First is first."""
+    tolerances: tuple[tuple[int, float], ...] = ()
+    """What if: another tolerance (unit; seconds) by scored column. The score stays as it is."""
 
     @property
     def filtered(self) -> bool:
         """Are rows left out?"""
-        return bool(self.only_mismatches or self.kinds or self.text.strip() or self.pair)
+        return bool(
+            self.only_mismatches or self.kinds or self.text.strip() or self.pair or self.chosen
+        )
 
     @property
     def plain(self) -> bool:
@@ -104,6 +122,24 @@ def mismatch_condition(column: int | None) -> str:
     return f"(mismatches & {1 << column}::UBIGINT) <> 0"
 
 
+def replaced(query: Query, layout: Layout) -> dict[str, str]:
+    """The columns of the file that a what-if changes: SQL by field; empty without one."""
+    statuses = {at: layout.scored[at].compared.status(t) for at, t in query.tolerances}
+    if not statuses:
+        return {}
+    fields = {layout.scored[at].status: sql for at, sql in statuses.items()}
+    return {**fields, "mismatches": mismatches_with(statuses)}
+
+
+def relation(query: Query, layout: Layout) -> str:
+    """What filters and order look at: the table, or the table as it would be."""
+    changed = replaced(query, layout)
+    if not changed:
+        return "diff"
+    instead = ", ".join(f"{sql} AS {quote(field)}" for field, sql in changed.items())
+    return f"(SELECT * REPLACE ({instead}) FROM diff)"  # noqa: S608 - our own SQL
+
+
 def where(query: Query, layout: Layout) -> Sql:
     """The condition of `query`; ``TRUE`` when it leaves nothing out."""
     parts: list[str] = []
@@ -123,6 +159,8 @@ def where(query: Query, layout: Layout) -> Sql:
             f"AND {quote(column.agent)} IS NOT DISTINCT FROM ? AND key_status = 0"
         )
         values += [query.pair.reference, query.pair.agent]
+    if query.chosen is not None:
+        parts.append(query.chosen.sql)
     return Sql(" AND ".join(f"({part})" for part in parts) or "TRUE", tuple(values))
 
 

@@ -5,10 +5,10 @@ Everything here may be called from worker threads; nothing here knows Qt.
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,25 +17,26 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.base.duck import connect, in_words, interruptible, quote
-from engine.base.errors import BadInput, Cancelled
+from engine.base.errors import BadInput, Cancelled, UsageError
 from engine.base.jobs import Job
-from m4review.diff.layout import (
-    CellStatus,
-    ComparedAs,
-    KeyColumn,
-    KeyStatus,
-    Layout,
-    ScoredColumn,
+from m4review.diff.describe import read_layout
+from m4review.diff.layout import CellStatus, Layout, ScoredColumn
+from m4review.diff.query import (
+    Pair,
+    Query,
+    mismatch_condition,
+    order,
+    relation,
+    replaced,
+    where,
 )
-from m4review.diff.query import Pair, Query, mismatch_condition, order, where
+from m4review.diff.words import printed
 
 Rows = npt.NDArray[np.int32]
 Record = tuple[Any, ...]
 
 MEMORY = "400MB"
 """For the whole connection: the window's process stays below 1 GB."""
-_NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "REAL")
-_TABLES = ("diff", "diff_columns", "diff_counts")
 _TOP_PAIRS = 12
 _SAMPLE = 200
 _PIECE = 200_000
@@ -54,6 +55,8 @@ class View:
     """Rows in the view."""
     departures: Rows
     """Positions in the view (ascending) where the row departs from the reference."""
+    counts: Mapping[int, Mapping[CellStatus, int]] = field(default_factory=dict)
+    """Under a what-if: cells by status of the columns that have another tolerance."""
 
     def row_at(self, position: int) -> int:
         """The file's row at a position of the view."""
@@ -137,7 +140,10 @@ class DiffFile:
             )
         self._con = connect(path, read_only=True, memory_limit=MEMORY, threads=2, scratch=scratch)
         try:
-            self.layout = _layout(self._con)
+            # Conditions come from people too: nothing on this connection can reach a file.
+            self._con.execute("SET enable_external_access = false")
+            self._con.execute("SET lock_configuration = true")
+            self.layout = read_layout(self._con)
         except duckdb.Error as error:
             self._con.close()
             raise in_words(error, "opening the diff") from error
@@ -165,7 +171,11 @@ class DiffFile:
         self, cursor: duckdb.DuckDBPyConnection, view: View, first: int, count: int
     ) -> list[Record]:
         """The records at positions `first` … of a view; fewer at its end."""
-        chosen = ", ".join(quote(field) for field in self.fields)
+        changed = replaced(view.query, self.layout)
+        chosen = ", ".join(
+            f"{changed[name]} AS {quote(name)}" if name in changed else quote(name)
+            for name in self.fields
+        )
         last = min(first + count, view.count)
         if first >= last:
             return []
@@ -209,18 +219,31 @@ class DiffFile:
                 return self._view(cursor, query, job)
             except duckdb.InterruptException as error:
                 raise Cancelled from error
+            except (duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+                if query.chosen is None:
+                    raise in_words(error, "filtering and sorting the diff") from error
+                raise UsageError(
+                    "The condition compares a column with something that is not of its kind.",
+                    todo="Numbers stand without quotes; TRY_CAST(… AS DOUBLE) makes a number of "
+                    "a text, and null of what is none.",
+                ) from error
             except duckdb.Error as error:
                 raise in_words(error, "filtering and sorting the diff") from error
 
     def _view(self, cursor: duckdb.DuckDBPyConnection, query: Query, job: Job) -> View:
         rows: Rows | None = None
-        job.progress("diff:view", 0, 3, "Filtering")
+        doing = "Sorting" if query.sort else "Filtering"
+        source = relation(query, self.layout)
+        counts = self._counts(cursor, query)
+        job.progress("diff:view", 0, 3, doing)
         if not query.plain:
             condition = where(query, self.layout)
+            if query.chosen is not None:
+                _try_out(cursor, query, self.layout)
             ordered = f" ORDER BY {order(query, self.layout)}" if query.sort else ""
             rows = _row_numbers(
                 cursor,
-                f'SELECT "row" FROM diff WHERE {condition.text}{ordered}',  # noqa: S608 - ours
+                f'SELECT "row" FROM {source} WHERE {condition.text}{ordered}',  # noqa: S608 - ours
                 job,
                 condition.values,
             )
@@ -229,17 +252,30 @@ class DiffFile:
         job.progress("diff:view", 1, 3, "Finding the mismatches")
         departing = _row_numbers(
             cursor,
-            f'SELECT "row" FROM diff WHERE {mismatch_condition(query.column)}',  # noqa: S608 - ours
+            f'SELECT "row" FROM {source} WHERE {mismatch_condition(query.column)}',  # noqa: S608 - ours
             job,
         )
         departing.sort()
         job.check()
         job.progress("diff:view", 2, 3, "Finding the mismatches")
         if rows is None:
-            return View(query, None, self.layout.rows, departing)
+            return View(query, None, self.layout.rows, departing, counts)
         departs = np.zeros(self.layout.rows, dtype=np.bool_)
         departs[departing] = True
-        return View(query, rows, len(rows), _picked(departs, rows))
+        return View(query, rows, len(rows), _picked(departs, rows), counts)
+
+    def _counts(
+        self, cursor: duckdb.DuckDBPyConnection, query: Query
+    ) -> dict[int, dict[CellStatus, int]]:
+        """Cells by status under the query's other tolerances."""
+        found = {}
+        for at, tolerance in query.tolerances:
+            status = self.layout.scored[at].compared.status(tolerance)
+            rows = cursor.execute(
+                f"SELECT {status} AS s, count(*) FROM diff GROUP BY s"  # noqa: S608 - our own SQL
+            ).fetchall()
+            found[at] = {CellStatus(status): int(count) for status, count in rows}
+        return found
 
     def statistics(self, column: int, job: Job) -> ColumnStatistics:
         """Differences and frequent pairs of a column; can be cancelled."""
@@ -299,6 +335,25 @@ class DiffFile:
         return None if row is None or row[0] is None else int(row[0])
 
 
+def _try_out(cursor: duckdb.DuckDBPyConnection, query: Query, layout: Layout) -> None:
+    """Let the database look at a condition before it is asked for rows.
+
+    Raises:
+        UsageError: it is no condition over this diff.
+    """
+    chosen = query.chosen
+    assert chosen is not None  # noqa: S101 - the caller looked
+    try:
+        asked = f"EXPLAIN SELECT 1 FROM {relation(query, layout)} WHERE {chosen.sql}"  # noqa: S608
+        cursor.execute(asked).fetchall()
+    except (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException) as error:
+        raise UsageError(
+            "The condition does not fit this diff.",
+            todo="Compare a column with a value of its own kind (texts in single quotes).",
+            details=re.sub(r"'[^']*'|\"[^\"]*\"", "…", str(error).splitlines()[0]),
+        ) from error
+
+
 def _row_numbers(
     cursor: duckdb.DuckDBPyConnection, sql: str, job: Job, values: Sequence[Any] = ()
 ) -> Rows:
@@ -343,72 +398,3 @@ def _difference(column: ScoredColumn) -> str | None:
     if column.compared_as == "time":
         return f"epoch(TRY_CAST({a} AS TIMESTAMP)) - epoch(TRY_CAST({r} AS TIMESTAMP))"
     return None
-
-
-def _layout(con: duckdb.DuckDBPyConnection) -> Layout:
-    tables = {
-        str(row[0]) for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-    }
-    if not tables.issuperset(_TABLES):
-        raise BadInput(
-            "This file is no diff of a run, or only a part of one.",
-            todo="Open the run and make the diff again.",
-        )
-    types = dict(
-        con.execute(
-            "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'diff'"
-        ).fetchall()
-    )
-    keys: list[KeyColumn] = []
-    scored: list[ScoredColumn] = []
-    for name, role, compared, tolerance in con.execute(
-        "SELECT name, role, compared_as, tolerance FROM diff_columns ORDER BY role, position"
-    ).fetchall():
-        if role == "key":
-            field = f"k{len(keys)}"
-            keys.append(KeyColumn(name, field, _is_number(types[field])))
-        else:
-            at = len(scored)
-            numeric = _is_number(types[f"r{at}"]) and _is_number(types[f"a{at}"])
-            scored.append(
-                ScoredColumn(at, name, _compared(compared), float(tolerance or 0), numeric)
-            )
-    rows = int(_one(con, "SELECT count(*) FROM diff")[0])
-    key_counts, cell_counts = _counts(con, len(scored))
-    return Layout(rows, tuple(keys), tuple(scored), key_counts, cell_counts)
-
-
-def _counts(
-    con: duckdb.DuckDBPyConnection, scored: int
-) -> tuple[dict[KeyStatus, int], tuple[dict[CellStatus, int], ...]]:
-    by_key: dict[KeyStatus, int] = {}
-    by_cell: list[dict[CellStatus, int]] = [{} for _ in range(scored)]
-    for role, column, status, count in con.execute(
-        "SELECT role, position, status, count FROM diff_counts"
-    ).fetchall():
-        if role == "key":
-            by_key[KeyStatus(status)] = int(count)
-        else:
-            by_cell[int(column)][CellStatus(status)] = int(count)
-    return by_key, tuple(by_cell)
-
-
-def _is_number(type_name: str) -> bool:
-    return any(part in type_name.upper() for part in _NUMBERS) and "INTERVAL" not in type_name
-
-
-def _compared(text: str) -> ComparedAs:
-    return cast("ComparedAs", text if text in ("number", "time") else "text")
-
-
-def printed(value: Any) -> str:
-    """A cell as text: numbers as short as they are exact, times to the second."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)  # noqa: PLR2004
-    if isinstance(value, dt.datetime):
-        return value.isoformat(sep=" ")
-    return str(value)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from m4review.diff.arrange import Arrangement, plain
 from m4review.diff.layout import (
     CELL_WORDS,
     KEY_WORDS,
@@ -23,7 +24,8 @@ from m4review.diff.layout import (
     ScoredColumn,
 )
 from m4review.diff.loader import BlockLoader
-from m4review.diff.reader import Record, View, printed
+from m4review.diff.reader import Record, View
+from m4review.diff.words import NO_COLUMN, NO_ROW, copied, printed, words_of
 
 MAX_ROWS = 40_000_000
 """Qt counts a table's height in 31 bits of pixels: 40 million rows of 52 pixels fit."""
@@ -31,6 +33,9 @@ MAX_BLOCKS = 96
 """Blocks kept: at most some 25,000 rows, whatever the size of the diff."""
 FIRST_KEY = 3
 """Where the keys begin in a record: row, key status and mismatches stand before."""
+
+_TIP = 2_000
+"""Characters of a value in a tool tip."""
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -52,6 +57,8 @@ class TableColumn:
     """Right-aligned?"""
     scored: ScoredColumn | None = None
     """The scored column that it belongs to."""
+    frozen: bool = False
+    """Does it stay where it is when the table scrolls sideways?"""
 
     @property
     def status_at(self) -> int:
@@ -59,23 +66,28 @@ class TableColumn:
         return self.at + (2 if self.part == "reference" else 1)
 
 
-def table_columns(layout: Layout) -> tuple[TableColumn, ...]:
-    """The columns of the table: row number, status, keys, then pairs."""
+def table_columns(
+    layout: Layout, arrangement: Arrangement | None = None
+) -> tuple[TableColumn, ...]:
+    """The columns of the table: row number, status, keys, then pairs (those beside the keys first).
+
+    Hidden columns are left out.
+    """
     columns = [
-        TableColumn("row", "Row", 0, "row", numeric=True),
-        TableColumn("status", "Status", 1, "mismatches"),
+        TableColumn("row", "Row", 0, "row", numeric=True, frozen=True),
+        TableColumn("status", "Status", 1, "mismatches", frozen=True),
     ]
     for at, key in enumerate(layout.keys, start=FIRST_KEY):
-        columns.append(TableColumn("key", key.name, at, key.field, key.numeric))
-    at = FIRST_KEY + len(layout.keys)
-    for column in layout.scored:
-        columns.append(
-            TableColumn("reference", column.name, at, column.reference, column.numeric, column)
-        )
-        columns.append(
-            TableColumn("agent", column.name, at + 1, column.agent, column.numeric, column)
-        )
-        at += 3
+        columns.append(TableColumn("key", key.name, at, key.field, key.numeric, frozen=True))
+    arranged = arrangement or plain(layout)
+    first = FIRST_KEY + len(layout.keys)
+    for index in arranged.shown:
+        column, at = layout.scored[index], first + 3 * index
+        name, numeric, frozen = column.name, column.numeric, index in arranged.frozen
+        columns += [
+            TableColumn("reference", name, at, column.reference, numeric, column, frozen),
+            TableColumn("agent", name, at + 1, column.agent, numeric, column, frozen),
+        ]
     return tuple(columns)
 
 
@@ -100,22 +112,46 @@ def cell_text(record: Record, column: TableColumn) -> str:
 
 
 def tool_tip(record: Record, column: TableColumn) -> str:
-    """Words for a cell."""
-    if column.part in ("row", "status", "key") or column.scored is None:
-        return KEY_WORDS[KeyStatus(record[1])]
+    """Words for a cell, and its whole value, however narrow the column is."""
+    row = KEY_WORDS[KeyStatus(record[1])]
+    if column.part in ("row", "status"):
+        return row
+    if column.scored is None:
+        return f"{column.title}: {_within(words_of(record[column.at]))}\n{row}"
     status = CellStatus(record[column.status_at])
-    return f"{column.title}: {CELL_WORDS[status]}"
+    return f"{header_text(column)}: {_whole(record, column)}\n{CELL_WORDS[status]}"
+
+
+def _whole(record: Record, column: TableColumn) -> str:
+    shown = copied_cell(record, column)
+    value = record[column.at]
+    return shown if shown in (NO_ROW, NO_COLUMN) and value is None else _within(words_of(value))
+
+
+def _within(text: str) -> str:
+    """A tool tip has an end; a longer text says where it is whole."""
+    if len(text) <= _TIP:
+        return text
+    return f"{text[:_TIP]}… ({len(text):,} characters; the row panel has all of them)"
 
 
 class DiffModel(QAbstractTableModel):
     """A view of the diff as Qt wants it."""
 
     def __init__(
-        self, layout: Layout, loader: BlockLoader, view: View, parent: QObject | None = None
+        self,
+        layout: Layout,
+        loader: BlockLoader,
+        view: View,
+        parent: QObject | None = None,
+        *,
+        arrangement: Arrangement | None = None,
     ) -> None:
         super().__init__(parent)
-        self.layout_of_diff = layout
-        self.columns = table_columns(layout)
+        self.layout_of_diff = layout.with_counts(view.counts)
+        """Its counts are those of what is shown: under a what-if, not the scored ones."""
+        self._scored_layout = layout
+        self.columns = table_columns(layout, arrangement)
         self._loader = loader
         self._view = view
         self._size = loader.block_rows(view)
@@ -127,12 +163,21 @@ class DiffModel(QAbstractTableModel):
     @property
     def fields(self) -> tuple[str, ...]:
         """The column of the file that each column of the table shows."""
-        names = ["row", "key_status", *(key.field for key in self.layout_of_diff.keys)]
-        for column in self.layout_of_diff.scored:
-            names += [column.reference, column.agent]
-        return tuple(names)
+        return tuple(
+            "key_status" if column.part == "status" else column.sort_field
+            for column in self.columns
+        )
+
+    def let_go(self) -> None:
+        """Take no more blocks: another model has the loader."""
+        self._loader.loaded.disconnect(self._take)
 
     # --- the view
+
+    @property
+    def what_if(self) -> frozenset[int]:
+        """Scored columns that are shown at another tolerance than they were scored at."""
+        return frozenset(self._view.counts)
 
     @property
     def view(self) -> View:
@@ -143,6 +188,7 @@ class DiffModel(QAbstractTableModel):
         """Show another view."""
         self.beginResetModel()
         self._view = view
+        self.layout_of_diff = self._scored_layout.with_counts(view.counts)
         self._size = self._loader.block_rows(view)
         self._blocks.clear()
         self._waited_for = []
@@ -255,7 +301,8 @@ class DiffModel(QAbstractTableModel):
             return f"{column.title}: click to sort, Shift+click to sort by it as well"
         scored = column.scored
         share = self.layout_of_diff.match_rate(scored.index)
-        text = f"{scored.name}: {share:.2%} of the rows match; compared as {scored.compared_as}"
+        would = "would match in the what-if" if scored.index in self.what_if else "match"
+        text = f"{scored.name}: {share:.2%} of the rows {would}; compared as {scored.compared_as}"
         if scored.compared_as != "text":
             unit = " s" if scored.compared_as == "time" else ""
             text += f", tolerance {printed(scored.tolerance)}{unit}"
@@ -275,14 +322,27 @@ def spoken(record: Record, column: TableColumn) -> str:
     if column.scored is None:
         return f"{column.title} {text}"
     status = CellStatus(record[column.status_at])
-    words = "" if status in MATCHES else f", {CELL_WORDS[status]}"
-    return f"{header_text(column)} {text or 'null'}{words}"
+    words = "" if status in MATCHES - {CellStatus.NEAR} else f", {CELL_WORDS[status]}"
+    return f"{header_text(column)} {copied_cell(record, column)}{words}"
+
+
+def copied_cell(record: Record, column: TableColumn) -> str:
+    """A cell in copied text: null, empty text and no such cell are three different things."""
+    if column.part in ("row", "status"):
+        return cell_text(record, column)
+    if column.scored is not None:
+        status = CellStatus(record[column.status_at])
+        if column.part == "reference" and status is CellStatus.NO_REFERENCE:
+            return NO_ROW
+        if column.part == "agent" and status is CellStatus.NO_AGENT:
+            return NO_ROW if record[1] == KeyStatus.MISSING else NO_COLUMN
+    return copied(record[column.at])
 
 
 def as_tsv(records: Sequence[Record], columns: Sequence[TableColumn], *, headers: bool) -> str:
     """Records as tab-separated lines for the clipboard; tabs and breaks in texts become spaces."""
     lines = ["\t".join(header_text(column) for column in columns)] if headers else []
     for record in records:
-        cells = (cell_text(record, column) for column in columns)
+        cells = (copied_cell(record, column) for column in columns)
         lines.append("\t".join(" ".join(cell.split("\t")).replace("\n", " ") for cell in cells))
     return "\n".join(lines)

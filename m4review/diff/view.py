@@ -4,126 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QSplitter,
-    QStackedLayout,
-    QTabWidget,
     QWidget,
 )
 
 from engine.base.errors import M4Error
 from engine.base.jobs import Job
-from m4review.app.context import Context, Screen
+from m4review.app.context import Context
+from m4review.app.jobs import Progress
 from m4review.app.links import Place
-from m4review.app.widgets import EmptyState, ErrorPanel, button, label, page_layout
-from m4review.diff.filterbar import FilterBar
 from m4review.diff.grid import WAIT, DiffGrid
+from m4review.diff.keeping import (
+    remember_widths,
+    restore_widths,
+)
 from m4review.diff.layout import KeyStatus
 from m4review.diff.loader import BlockLoader
-from m4review.diff.panels import ColumnPanel, RowPanel
+from m4review.diff.parts import NARROWEST, DiffParts
 from m4review.diff.query import Pair
 from m4review.diff.reader import View
-from m4review.diff.table import DiffModel
-from m4review.diff.viewmodel import DiffViewModel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from m4review.app.actions import Actions
 
 
-_NARROWEST = 210
-"""Width of the side panel at least."""
-
-
-class DiffScreen(Screen):
+class DiffScreen(DiffParts):
     """Shows the diff of one run."""
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
-        self.run_id = ""
-        self.model = DiffViewModel(context.runner, self)
-        self.loader: BlockLoader | None = None
-        self.grid: DiffGrid | None = None
-        self.errors = ErrorPanel(context)
-        self.filters = FilterBar(context, self.model)
-        self.row_panel = RowPanel(context)
-        self.column_panel = ColumnPanel(context)
-        self.panels = QTabWidget()
-        self.panels.addTab(self.row_panel, "Row")
-        self.panels.addTab(self.column_panel, "Column")
-        self.panels.setMinimumWidth(context.px(_NARROWEST))
-        self.status = QLabel()
-        self.status.setTextFormat(Qt.TextFormat.PlainText)
-        self.status.setAccessibleName("Where you are in the diff")
-        self.note = label("", "muted")
-        self.busy = QProgressBar()
-        self.busy.setRange(0, 0)
-        self.busy.setTextVisible(False)
-        self.busy.setFixedWidth(context.px(90))
-        self.stop = button(context, "Cancel", self.model.cancel)
-        self.previous = button(
-            context, "Previous", self._previous, icon="chevron-up", tip="Shift+F8 or P"
-        )
-        self.next = button(context, "Next mismatch", self._next, icon="chevron-down", tip="F8 or N")
-        self.panel_button = button(
-            context,
-            "",
-            self._toggle_panel,
-            icon="panel-right",
-            tip="Show or hide the row and column panel (Ctrl+I)",
-        )
-        self.panel_button.setAccessibleName("Row and column panel")
-        self._panel_timer = QTimer(self)
-        self._panel_timer.setSingleShot(True)
-        self._panel_timer.setInterval(60)
-        self._panel_timer.timeout.connect(self._show_row)
-        self._busy_timer = QTimer(self)
-        self._busy_timer.setSingleShot(True)
-        self._busy_timer.setInterval(150)
-        self._busy_timer.timeout.connect(self._show_busy)
-        self._row_shown = -1
-        self._wanted_row: int | None = None
-        self._build()
         self._wire()
         self._busy_changed(False)
 
-    def _build(self) -> None:
-        context = self.context
-        page = page_layout(self, context)
-        page.addWidget(self.errors)
-        page.addWidget(self.filters)
-        for each in (self.previous, self.next, self.panel_button):
-            self.filters.second_row.addWidget(each, 0, Qt.AlignmentFlag.AlignTop)
-        self._table_place = QWidget()
-        self._stack = QStackedLayout(self._table_place)
-        self.empty = EmptyState(
-            context, "git-compare-arrows", "Opening the diff…", "Large ones take a moment."
-        )
-        self._stack.addWidget(self.empty)
-        self.splitter = QSplitter(Qt.Orientation.Horizontal)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.addWidget(self._table_place)
-        self.splitter.addWidget(self.panels)
-        self.splitter.setStretchFactor(0, 1)
-        self.splitter.splitterMoved.connect(lambda *_: self._remember_panel())
-        page.addWidget(self.splitter, 1)
-        line = QHBoxLayout()
-        line.addWidget(self.status)
-        line.addSpacing(context.px(12))
-        line.addWidget(self.note, 1)
-        line.addWidget(self.busy)
-        line.addWidget(self.stop)
-        page.addLayout(line)
-        self.panels.setVisible(context.settings.get("diff.panel"))
-
     def _wire(self) -> None:
         model = self.model
+        self._panel_timer.timeout.connect(self._show_row)
+        self._busy_timer.timeout.connect(self._show_busy)
+        self.splitter.splitterMoved.connect(lambda *_: self._remember_panel())
         model.opened.connect(self._opened)
         model.view_changed.connect(self._view_changed)
         model.busy_changed.connect(self._busy_changed)
@@ -132,7 +54,15 @@ class DiffScreen(Screen):
         model.statistics_changed.connect(self.column_panel.show_statistics)
         model.failed.connect(self._failed)
         model.told.connect(self._tell)
-        model.copied.connect(self._copied)
+        model.progressed.connect(self._progressed)
+        self.outgoing.copied.connect(self._copied)
+        self.outgoing.told.connect(self._tell)
+        self.outgoing.failed.connect(self._failed)
+        self.columns_panel.changed.connect(self._rearrange)
+        self.columns.points_found.connect(self.what_if.set_points)
+        self.columns.left.connect(self.show_table)
+        self.what_if.column_wanted.connect(self.columns.find_points)
+        self.what_if.closed.connect(self._close_what_if)
         self.column_panel.column_chosen.connect(model.show_statistics)
         self.column_panel.pair_chosen.connect(self._pair_chosen)
         self.panels.currentChanged.connect(lambda _: self._refresh_panel())
@@ -155,7 +85,7 @@ class DiffScreen(Screen):
             if place.row is not None:
                 self.model.go_to_row(place.row)
             return
-        self.run_id = place.name
+        self.run_id = self.outgoing.run_id = place.name
         self._close_file()
         self.errors.dismiss()
         self.empty.say("Opening the diff…", "Large ones take a moment.")
@@ -187,10 +117,41 @@ class DiffScreen(Screen):
         self._close_file()
         self.model.open(path, scratch=self.context.workbench.home.scratch, row=row)
 
+    def show_rows_of(self, run_id: str, condition: str, words: str, column: str = "") -> None:
+        """Show rows of a run's diff that the engine chose; opens the diff where it must.
+
+        Args:
+            run_id: whose diff.
+            condition: SQL over the table ``diff`` (`Rows.condition`).
+            words: what the rows are.
+            column: name of the scored column that they speak of, if any.
+        """
+        self._pending = (condition, words, column)
+        if run_id == self.run_id and self.grid is not None:
+            self._show_pending()
+        elif run_id != self.run_id:
+            self.show_place(Place("diff", run_id))
+
+    def _show_pending(self) -> None:
+        if self._pending is None:
+            return
+        (condition, words, column), self._pending = self._pending, None
+        at = next((c.index for c in self.model.layout.scored if c.name == column), None)
+        self.show_table()
+        self.model.show_rows(condition, words, column=at)
+
     def bind(self, actions: Actions) -> None:
-        handlers = {
-            "diff.next": self._next,
-            "diff.previous": self._previous,
+        handlers = self._handlers
+        for name, handler in handlers.items():
+            actions.bind(name, handler)
+        if self.grid is not None:
+            self.grid.setFocus()
+
+    @property
+    def _handlers(self) -> dict[str, Callable[[], object]]:
+        return {
+            "diff.next": lambda: self.step(1),
+            "diff.previous": lambda: self.step(-1),
             "diff.goto": self._ask_where,
             "diff.only": self.filters.only.toggle,
             "diff.columns": self._toggle_columns,
@@ -198,19 +159,19 @@ class DiffScreen(Screen):
             "diff.undo": self.model.undo,
             "diff.copy": lambda: self.copy(headers=False),
             "diff.copy_headers": lambda: self.copy(headers=True),
-            "diff.panel": self._toggle_panel,
+            "diff.panel": self.toggle_panel,
             "app.find": self.filters.focus_text,
+            "diff.export": lambda: self.export("shown"),
+            "diff.export_selection": lambda: self.export("selection"),
+            "diff.export_all": lambda: self.export("all"),
+            "diff.sql": self.filters.toggle_sql,
+            "diff.whatif": self.toggle_what_if,
+            "diff.column_page": self.toggle_page,
+            "diff.arrange": self._show_columns,
         }
-        for name, handler in handlers.items():
-            actions.bind(name, handler)
-        if self.grid is not None:
-            self.grid.setFocus()
 
     def leave(self, actions: Actions) -> None:
-        for name in (
-            "diff.next", "diff.previous", "diff.goto", "diff.only", "diff.columns", "diff.clear",
-            "diff.undo", "diff.copy", "diff.copy_headers", "diff.panel", "app.find",
-        ):  # fmt: skip
+        for name in self._handlers:
             actions.bind(name, None)
         self._remember_widths()
 
@@ -228,6 +189,7 @@ class DiffScreen(Screen):
             self.grid.deleteLater()
             self.grid = None
         self.row_panel.show_row(None)
+        self.columns.forget()
         self.model.close()
         self._row_shown = -1
         self.status.setText("")
@@ -240,26 +202,20 @@ class DiffScreen(Screen):
             return
         self.loader = BlockLoader(file)
         self.loader.failed.connect(self._failed)
-        table = DiffModel(file.layout, self.loader, view)
-        table.dataChanged.connect(self._rows_came)
-        grid = DiffGrid(table, self.context.theme)
-        table.setParent(grid)
-        grid.default_widths(self.model.longest)
-        self._restore_widths(grid)
-        grid.sort_asked.connect(lambda field, add: self.model.toggle_sort(field, add=add))
-        grid.current_changed.connect(self._current_changed)
-        self.grid = grid
-        self._stack.addWidget(grid)
-        self._stack.setCurrentWidget(grid)
+        self.open_arranged()
         self.filters.set_layout_of(file.layout)
         self.column_panel.set_layout_of(file.layout)
+        self.what_if.set_layout_of(file.layout)
+        if self.page is not None:
+            self.page.set_layout_of(file.layout)
         self.model.statistics_column = None
-        self._apply_columns()
-        grid.setFocus()
+        if self.grid is not None:
+            self.grid.setFocus()
         if file.layout.scored:
             worst = max(file.layout.scored, key=lambda c: file.layout.mismatches_of(c.index))
             self.column_panel.show_column(worst.index)
             self.model.show_statistics(worst.index)
+        QTimer.singleShot(0, self._show_pending)
 
     def _open_failed(self, error: M4Error) -> None:
         self._busy_changed(False)
@@ -299,17 +255,24 @@ class DiffScreen(Screen):
                 self.column_panel.show_column(column)
 
     def _go_to(self, position: int) -> None:
-        if self.grid is not None:
-            self.note.setText("")
-            self.grid.go_to(position, self._column_to_show(position))
-            self._current_changed(position)
+        grid = self.grid
+        if grid is None:
+            return
+        self.note.setText("")
+        grid.model.ensure(position, position, wait=WAIT)
+        # Where the row is not there yet, its mismatch is shown as soon as it comes.
+        self._to_show = None if grid.model.record(position) is not None else position
+        grid.go_to(position, self.column_to_show(position))
+        self._current_changed(position)
 
-    def _column_to_show(self, position: int) -> int | None:
+    def column_to_show(self, position: int) -> int | None:
         """The scored column to stand on: the chosen one, else the row's first mismatch."""
         grid = self.grid
-        if grid is None or self.model.query.column is not None:
+        if grid is None:
+            return None
+        order = [c.scored.index for c in grid.model.columns if c.part == "agent" and c.scored]
+        if self.model.query.column in order:
             return self.model.query.column
-        grid.model.ensure(position, position, wait=WAIT)
         record = grid.model.record(position)
         if record is None or KeyStatus(record[1]) is not KeyStatus.MATCHED or not record[2]:
             return None
@@ -318,7 +281,7 @@ class DiffScreen(Screen):
             here = grid.model.columns[grid.current_column].scored
             if here is not None and bits >> here.index & 1:
                 return here.index
-        return (bits & -bits).bit_length() - 1
+        return next((index for index in order if bits >> index & 1), None)
 
     def _current_changed(self, position: int) -> None:
         if position >= 0:
@@ -336,6 +299,11 @@ class DiffScreen(Screen):
         self.status.setText(self.model.status_line(max(0, position)))
 
     def _rows_came(self) -> None:
+        position, grid = self._to_show, self.grid
+        if position is not None and grid is not None and grid.model.record(position) is not None:
+            self._to_show = None
+            if grid.current == position:
+                grid.go_to(position, self.column_to_show(position))
         if self.grid is not None and self._row_shown != self.grid.current:
             self._panel_timer.start()
 
@@ -356,11 +324,13 @@ class DiffScreen(Screen):
 
     # --- commands
 
-    def _next(self) -> None:
-        self.model.next_mismatch(self.grid.current if self.grid else -1, 1)
+    def step(self, direction: int) -> None:
+        here = self.grid.current if self.grid else -1
+        self.model.next_mismatch(here, direction)
 
-    def _previous(self) -> None:
-        self.model.next_mismatch(self.grid.current if self.grid else 0, -1)
+    def watch(self, grid: DiffGrid) -> None:
+        grid.model.dataChanged.connect(self._rows_came)
+        grid.current_changed.connect(self._current_changed)
 
     def _ask_where(self) -> None:
         keys = ", ".join(key.name for key in self.model.layout.keys) if self.model.file else ""
@@ -371,7 +341,7 @@ class DiffScreen(Screen):
     def _pair_chosen(self, pair: Pair) -> None:
         self.model.set_pair(pair)
 
-    def _toggle_panel(self) -> None:
+    def toggle_panel(self) -> None:
         on = not self.panels.isVisible()
         self.panels.setVisible(on)
         self.context.settings.set("diff.panel", on)
@@ -380,7 +350,7 @@ class DiffScreen(Screen):
 
     def _remember_panel(self) -> None:
         width = round(self.panels.width() / self.context.zoom)
-        self.context.settings.set("diff.panel_width", max(_NARROWEST, width))
+        self.context.settings.set("diff.panel_width", max(NARROWEST, width))
 
     def _panel_room(self) -> None:
         """Give the side panel the width that it had, and the table the rest."""
@@ -394,23 +364,15 @@ class DiffScreen(Screen):
     def _toggle_columns(self) -> None:
         on = not self.context.settings.get("diff.only_bad_columns")
         self.context.settings.set("diff.only_bad_columns", on)
-        self._apply_columns()
+        self.make_grid()
         self._tell(
             "Only the columns with mismatches are shown." if on else "All columns are shown."
         )
 
-    def _apply_columns(self) -> None:
-        if self.grid is None:
-            return
-        layout = self.model.layout
-        only = self.context.settings.get("diff.only_bad_columns")
-        shown = {c.index for c in layout.scored if not only or layout.mismatches_of(c.index)}
-        self.grid.show_columns(frozenset(shown or {c.index for c in layout.scored}))
-
     def copy(self, *, headers: bool) -> None:
         """Copy the selected cells that are shown."""
         if self.grid is not None:
-            self.model.copy(self.grid.selected(), self.grid.model.columns, headers=headers)
+            self.outgoing.copy(self.grid.selected(), self.grid.model.columns, headers=headers)
 
     def _copied(self, text: str, cells: int) -> None:
         QGuiApplication.clipboard().setText(text)
@@ -423,41 +385,30 @@ class DiffScreen(Screen):
 
     def _busy_changed(self, on: bool) -> None:
         if on:
+            self.busy.setRange(0, 0)
             self._busy_timer.start()  # quick ones need no bar
         else:
             self._busy_timer.stop()
             self.busy.hide()
             self.stop.hide()
 
+    def _progressed(self, progress: Progress) -> None:
+        self.busy.setRange(0, int(progress.total))
+        self.busy.setValue(int(progress.done))
+        self.busy.setFormat(f"{progress.text}…")
+
     def _show_busy(self) -> None:
         self.busy.show()
         self.stop.setVisible(self.model.busy)
 
     def _theme_changed(self) -> None:
-        self.panels.setMinimumWidth(self.context.px(_NARROWEST))
+        self.panels.setMinimumWidth(self.context.px(NARROWEST))
         self._panel_room()
         if self.grid is not None:
             self.grid.set_look(self.context.theme, self.font())
             self.grid.default_widths(self.model.longest)
-            self._restore_widths(self.grid)
-
-    def _width_key(self, grid: DiffGrid) -> list[str]:
-        return [f"{c.part}:{c.title}" for c in grid.model.columns]
+            restore_widths(self.context, self.grid)
 
     def _remember_widths(self) -> None:
-        if self.grid is None:
-            return
-        widths = self.context.settings.get("diff.widths")
-        for at, key in enumerate(self._width_key(self.grid)):
-            if at not in self.grid.widened:
-                continue
-            widths[key] = round(self.grid.width_of(at) / self.context.zoom)
-        self.context.settings.set("diff.widths", widths)
-
-    def _restore_widths(self, grid: DiffGrid) -> None:
-        widths = self.context.settings.get("diff.widths")
-        for at, key in enumerate(self._width_key(grid)):
-            width = widths.get(key)
-            if isinstance(width, int) and width > 0:
-                grid.set_width(at, self.context.px(width))
-                grid.widened.add(at)
+        if self.grid is not None:
+            remember_widths(self.context, self.grid)

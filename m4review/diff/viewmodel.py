@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,61 +11,11 @@ from PySide6.QtCore import QObject, Signal
 from engine.base.errors import M4Error, UsageError
 from engine.base.jobs import Job
 from m4review.app.jobs import JobHandle, JobRunner
-from m4review.diff.layout import (
-    CELL_WORDS,
-    KEY_WORDS,
-    MATCHES,
-    CellStatus,
-    KeyStatus,
-    Layout,
-)
-from m4review.diff.query import Kind, Pair, Query, Sort
-from m4review.diff.reader import ColumnStatistics, DiffFile, Record, View, printed
-from m4review.diff.table import FIRST_KEY, TableColumn, as_tsv
-
-COPY_LIMIT = 1_000_000
-"""Cells that are copied at once; more belongs into a file."""
-_COPY_STEP = 5_000
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One scored column of one row, for the row panel."""
-
-    name: str
-    """Column name."""
-    reference: str | None
-    """The reference's value as text; None for null or no such row."""
-    agent: str | None
-    """The agent's value as text; None for null or no such row."""
-    status: CellStatus
-    """How they stand."""
-    difference: str
-    """Agent − reference where both are numbers or times, else empty."""
-
-    @property
-    def words(self) -> str:
-        """The status in words."""
-        return CELL_WORDS[self.status]
-
-
-@dataclass(frozen=True)
-class RowDetail:
-    """One row, for the row panel."""
-
-    row: int
-    """Row of the file, from 0."""
-    status: KeyStatus
-    """How the key stands."""
-    keys: tuple[tuple[str, str | None], ...]
-    """Name and value of each key column."""
-    cells: tuple[Cell, ...]
-    """One for each scored column."""
-
-    @property
-    def words(self) -> str:
-        """The key's status in words."""
-        return KEY_WORDS[self.status]
+from m4review.diff.condition import checked
+from m4review.diff.detail import RowDetail, row_detail
+from m4review.diff.layout import Layout
+from m4review.diff.query import Chosen, Kind, Pair, Query, Sort
+from m4review.diff.reader import ColumnStatistics, DiffFile, Record, View
 
 
 class DiffViewModel(QObject):
@@ -79,12 +27,12 @@ class DiffViewModel(QObject):
     query_changed = Signal()
     """Filters or order were changed; the view follows."""
     busy_changed = Signal(bool)
+    progressed = Signal(object)
+    """How far the filter or sort is (`Progress`)."""
     statistics_changed = Signal(object)
     """A `ColumnStatistics`, or None while it is being computed."""
     row_asked = Signal(int)
     """Go to this position of the view."""
-    copied = Signal(str, int)
-    """Text for the clipboard, and its number of cells."""
     failed = Signal(object)
     """An `M4Error`."""
     told = Signal(str)
@@ -179,6 +127,12 @@ class DiffViewModel(QObject):
             raise UsageError("No diff is open.")
         return self.file.layout
 
+    @property
+    def counted(self) -> Layout:
+        """The layout with the counts of what is shown: under a what-if, those of the what-if."""
+        view = self.view
+        return self.layout if view is None else self.layout.with_counts(view.counts)
+
     # --- filters and order
 
     def set_only_mismatches(self, on: bool) -> None:
@@ -225,13 +179,59 @@ class DiffViewModel(QObject):
         kept = others if add else ()
         self._change(replace(self.query, sort=(*kept, *new)[-3:]))
 
+    def show_rows(self, condition: str, words: str, *, column: int | None = None) -> None:
+        """Show the rows for which a condition holds, and nothing else of the former filter.
+
+        Args:
+            condition: SQL over the table ``diff``, made by the engine (`Rows.condition`); what a
+                person typed goes through `show_typed`.
+            words: what the rows are, in words; shown beside the filters.
+            column: the scored column that they speak of, whose mismatches are then looked at.
+        """
+        chosen = Chosen(condition, words)
+        self._change(Query(chosen=chosen, column=column, tolerances=self.query.tolerances))
+
+    def show_typed(self, text: str) -> bool:
+        """Show the rows for which a typed SQL condition holds (besides the other filters).
+
+        Empty text takes the condition away. False where it is refused; `failed` says why.
+        """
+        try:
+            chosen = Chosen(checked(text, self.layout), text.strip()) if text.strip() else None
+        except UsageError as error:
+            self.failed.emit(error)
+            return False
+        self._change(replace(self.query, chosen=chosen))
+        return True
+
+    def drop_chosen(self) -> None:
+        """Take the condition away."""
+        self._change(replace(self.query, chosen=None))
+
+    def set_tolerance(self, column: int, tolerance: float | None) -> None:
+        """What if a column had this tolerance (None: as scored)? The score stays as it is.
+
+        Raises:
+            UsageError: the column holds texts, or it is no tolerance.
+        """
+        if tolerance is not None:
+            self.layout.scored[column].compared.status(tolerance)
+        others = tuple(pair for pair in self.query.tolerances if pair[0] != column)
+        new = others if tolerance is None else (*others, (column, tolerance))
+        sliding = self.query.tolerances and new and len(new) == len(self.query.tolerances)
+        self._change(replace(self.query, tolerances=tuple(sorted(new))), merge=bool(sliding))
+
+    def drop_tolerances(self) -> None:
+        """Look at the statuses as scored again."""
+        self._change(replace(self.query, tolerances=()))
+
     def show_query(self, query: Query) -> None:
         """Show exactly this filter and order."""
         self._change(query)
 
     def clear(self) -> None:
-        """Show all rows in the file's order."""
-        self._change(Query())
+        """Show all rows in the file's order (a what-if stays; it hides nothing)."""
+        self._change(Query(tolerances=self.query.tolerances))
 
     @property
     def can_undo(self) -> bool:
@@ -243,10 +243,11 @@ class DiffViewModel(QObject):
         if self._undo:
             self._apply(self._undo.pop())
 
-    def _change(self, query: Query) -> None:
+    def _change(self, query: Query, *, merge: bool = False) -> None:
         if query == self.query:
             return
-        self._undo.append(self.query)
+        if not merge:
+            self._undo.append(self.query)
         del self._undo[:-50]
         self._apply(query)
 
@@ -273,6 +274,7 @@ class DiffViewModel(QObject):
             if self._computing is handle:
                 self._computing = None
                 self._busy(False)
+                self._go_back()
                 self.failed.emit(error)
 
         def cancelled() -> None:
@@ -281,15 +283,17 @@ class DiffViewModel(QObject):
                 self._busy(False)
 
         self._busy(True)
-        handle = self._read("Filter and sort the diff", lambda job: file.view(query, job))
+        handle = self.read("Filter and sort the diff", lambda job: file.view(query, job))
         self._computing = handle
+        handle.progressed.connect(self.progressed.emit)
         handle.done.connect(done)
         handle.failed.connect(failed)
         handle.cancelled.connect(cancelled)
 
-    def _read(self, title: str, work: Any) -> JobHandle:
+    def read(self, title: str, work: Any, *, quiet: bool = True) -> JobHandle:
+        """Start a job that reads the open file; the file stays open until it is over."""
         self._readers = [handle for handle in self._readers if not handle.state.over]
-        handle = self._runner.start(title, work, quiet=True)
+        handle = self._runner.start(title, work, quiet=quiet)
         self._readers.append(handle)
         return handle
 
@@ -300,6 +304,10 @@ class DiffViewModel(QObject):
         self._computing.cancel()
         self._computing = None  # what comes too late is dropped
         self._busy(False)
+        self._go_back()
+
+    def _go_back(self) -> None:
+        """Show the filter whose rows are there: the one asked for brought none."""
         if self.view is not None:
             self.query = self.view.query
             self.query_changed.emit()
@@ -367,7 +375,7 @@ class DiffViewModel(QObject):
                 self.told.emit("A row is given as # and a number, for example #120.")
             return
         file = self.file
-        handle = self._read(
+        handle = self.read(
             "Find a key", lambda job: file.find_key(given.replace(",", " ").split(), job)
         )
 
@@ -400,33 +408,15 @@ class DiffViewModel(QObject):
                 self._counting = None
                 self.statistics_changed.emit(statistics)
 
-        handle = self._read("Count in a column", lambda job: file.statistics(column, job))
+        handle = self.read("Count in a column", lambda job: file.statistics(column, job))
         self._counting = handle
         handle.done.connect(done)
         handle.failed.connect(self.failed.emit)
 
     def detail(self, record: Record) -> RowDetail:
         """One record for the row panel."""
-        layout = self.layout
-        at = FIRST_KEY
-        keys = []
-        for key in layout.keys:
-            keys.append((key.name, None if record[at] is None else printed(record[at])))
-            at += 1
-        cells = []
-        for column in layout.scored:
-            reference, agent, status = record[at], record[at + 1], CellStatus(record[at + 2])
-            cells.append(
-                Cell(
-                    column.name,
-                    None if reference is None else printed(reference),
-                    None if agent is None else printed(agent),
-                    status,
-                    _difference(reference, agent, status),
-                )
-            )
-            at += 3
-        return RowDetail(record[0], KeyStatus(record[1]), tuple(keys), tuple(cells))
+        shown = self.view.query.tolerances if self.view is not None else ()
+        return row_detail(record, self.layout, frozenset(at for at, _ in shown))
 
     def status_line(self, position: int) -> str:
         """Where one is, and how much there is to see."""
@@ -438,7 +428,9 @@ class DiffViewModel(QObject):
         which = ""
         if self.query.column is not None:
             which = f" in {self.layout.scored[self.query.column].name}"
-        mismatches = f"{departing:,} row{'s' if departing != 1 else ''} with a mismatch{which}"
+        would = " in the what-if" if view.counts else ""
+        rows = "row" if departing == 1 else "rows"
+        mismatches = f"{departing:,} {rows} with a mismatch{which}{would}"
         if view.count == 0:
             return f"No row passes the filters · {total:,} rows in all"
         if view.query.filtered:
@@ -447,81 +439,3 @@ class DiffViewModel(QObject):
                 f"{mismatches} in this view"
             )
         return f"row {position + 1:,} of {total:,} · {mismatches}"
-
-    # --- copying
-
-    def copy(
-        self,
-        blocks: Sequence[tuple[int, int, list[int]]],
-        columns: Sequence[TableColumn],
-        *,
-        headers: bool,
-    ) -> None:
-        """Put cells on the clipboard as tab-separated text.
-
-        Args:
-            blocks: (first position, last position, columns) from top to bottom.
-            columns: all columns of the table.
-            headers: with a line of column names.
-        """
-        view, file = self.view, self.file
-        if view is None or file is None or not blocks:
-            return
-        cells = sum((last - first + 1) * len(which) for first, last, which in blocks)
-        if cells > COPY_LIMIT:
-            self.failed.emit(
-                UsageError(
-                    f"{cells:,} cells are too many for the clipboard.",
-                    todo="Filter first, or write all rows to a file with `m4bench diff --out`.",
-                )
-            )
-            return
-
-        def work(job: Job) -> str:
-            parts: list[str] = []
-            with file.cursor() as cursor:
-                for number, (first, last, which) in enumerate(blocks):
-                    records: list[Record] = []
-                    for start in range(first, last + 1, _COPY_STEP):
-                        job.check()
-                        size = min(_COPY_STEP, last + 1 - start)
-                        records += file.read(cursor, view, start, size)
-                    chosen = [columns[at] for at in which]
-                    parts.append(as_tsv(records, chosen, headers=headers and number == 0))
-            return "\n".join(parts)
-
-        handle = self._read("Copy", work)
-        handle.done.connect(lambda text: self.copied.emit(text, cells))
-        handle.failed.connect(self.failed.emit)
-
-
-def _difference(reference: Any, agent: Any, status: CellStatus) -> str:
-    return "" if status in MATCHES - {CellStatus.NEAR} else difference_words(reference, agent)
-
-
-def difference_words(reference: Any, agent: Any) -> str:
-    """Agent − reference, with sign and unit; empty where both are not numbers or times."""
-    if reference is None or agent is None:
-        return ""
-    numbers = (int, float, Decimal)
-    if isinstance(reference, numbers) and isinstance(agent, numbers):
-        return f"{float(agent) - float(reference):+.6g}"
-    try:
-        seconds = (agent - reference).total_seconds()
-    except (TypeError, AttributeError):
-        return ""
-    return signed_duration(seconds)
-
-
-def signed_duration(seconds: float) -> str:
-    """A difference of times: "+1 h", "−2 d 3 h", "+12 s"."""
-    sign = "+" if seconds >= 0 else "−"
-    rest = abs(seconds)
-    parts = []
-    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        count, rest = divmod(rest, size)
-        if count:
-            parts.append(f"{int(count)} {name}")
-    if rest or not parts:
-        parts.append(f"{rest:g} s")
-    return sign + " ".join(parts[:3])

@@ -16,7 +16,7 @@ from engine.workbench import BackendInfo, ReferenceState, RunSummary, Workbench
 from m4review.app.jobs import JobRunner
 from m4review.app.settings import Settings
 from m4review.data.viewmodel import DataViewModel, name_for, size_words
-from m4review.diff.viewmodel import signed_duration
+from m4review.diff.words import signed_duration
 from m4review.launcher.viewmodel import Facts, LauncherViewModel, load_facts
 from m4review.run.words import (
     REASONS,

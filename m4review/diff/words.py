@@ -1,0 +1,80 @@
+"""Values and differences as they are written: one way for the table, the panels and copies.
+
+Null, empty text, and no value at all are three things, and none of them looks like a value.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+NULL = "∅ null"
+EMPTY = "“” empty text"
+NO_ROW = "no such row"
+NO_COLUMN = "no such column"
+_COPIED_WORDS = frozenset({"null", "no such row", "no such column"})
+_WHOLE = 1e15
+"""From here on a float's neighbours are no whole numbers."""
+
+
+def printed(value: Any) -> str:
+    """A cell as text: numbers as short as they are exact, times to the second."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < _WHOLE else repr(value)
+    if isinstance(value, dt.datetime):
+        return value.isoformat(sep=" ")
+    return str(value)
+
+
+def words_of(value: object) -> str:
+    """A value in a sentence: null and empty text are told in words."""
+    if value is None:
+        return NULL
+    return printed(value) or EMPTY
+
+
+def copied(value: Any) -> str:
+    """A value in copied text: null is a bare word, an empty text two quotes.
+
+    A text that could be taken for one of these stands in quotes.
+    """
+    if value is None:
+        return "null"
+    text = printed(value)
+    if isinstance(value, str) and (not text or text.casefold() in _COPIED_WORDS or text[0] == '"'):
+        doubled = text.replace('"', '""')
+        return f'"{doubled}"'
+    return text
+
+
+def difference_words(reference: Any, agent: Any) -> str:
+    """Agent − reference, with sign and unit; empty where both are not numbers or times."""
+    if reference is None or agent is None:
+        return ""
+    numbers = (int, float, Decimal)
+    if isinstance(reference, numbers) and isinstance(agent, numbers):
+        return f"{float(agent) - float(reference):+.6g}"
+    try:
+        seconds = (agent - reference).total_seconds()
+    except (TypeError, AttributeError):
+        return ""
+    return signed_duration(seconds)
+
+
+def signed_duration(seconds: float) -> str:
+    """A difference of times: "+1 h", "−2 d 3 h", "+12 s"."""
+    sign = "+" if seconds >= 0 else "−"
+    rest = abs(seconds)
+    parts = []
+    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{int(count)} {name}")
+    if rest or not parts:
+        parts.append(f"{rest:g} s")
+    return sign + " ".join(parts[:3])
