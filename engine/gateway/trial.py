@@ -48,10 +48,29 @@ def try_endpoint(endpoint: Endpoint, *, job: Job | None = None) -> list[str]:
             answer.begin()
             text = answer.read()
             status = answer.status
-    return _models(status, text)
+    return _models(endpoint, status, text)
 
 
-def _models(status: int, text: bytes) -> list[str]:
+def _trouble(endpoint: Endpoint, status: int) -> tuple[str, str | None]:
+    """What a status means for who wants to use the endpoint, and what to do."""
+    store = f"m4bench endpoint key {endpoint.name}"
+    what, todo = f"The endpoint answered with status {status}.", None
+    if status in (401, 403) and endpoint.key is None:
+        what = f"The endpoint wants a key, and none is named for it (status {status})."
+        todo = f"Name one: m4bench endpoint add {endpoint.name} … --key NAME, then {store}"
+    elif status in (401, 403):
+        what = f"The endpoint does not accept the key {endpoint.key!r} (status {status})."
+        todo = f"Store another one in the keyring: {store}"
+    elif status == 429:  # noqa: PLR2004 - as in HTTP
+        what = "The endpoint is there, but limits how much it may be asked (status 429)."
+        todo = "Wait, or look at the limits and the credit of the key's account."
+    elif status in (502, 504):
+        what = f"The endpoint does not answer (status {status})."
+        todo = "Is it running, and is its URL right? m4bench endpoint list shows it."
+    return what, todo
+
+
+def _models(endpoint: Endpoint, status: int, text: bytes) -> list[str]:
     try:
         document = json.loads(text)
     except ValueError:
@@ -59,8 +78,10 @@ def _models(status: int, text: bytes) -> list[str]:
     if status != http.client.OK:
         inner = document.get("error") if isinstance(document, dict) else None
         words = inner.get("message") if isinstance(inner, dict) else None
+        what, todo = _trouble(endpoint, status)
         raise JudgedFailed(
-            f"The endpoint answered with status {status}.",
+            what,
+            todo=todo,
             details="".join(c if c.isprintable() else " " for c in str(words or ""))[:300] or None,
         )
     listed = (document.get("data") or document.get("models")) if isinstance(document, dict) else []

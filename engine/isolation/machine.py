@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import platform
 import shutil
 import subprocess
@@ -35,7 +36,18 @@ _QT_PACKAGES = (
     "libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 "
     "libxcb-shape0 libxcb-xinerama0"
 )
-_KEYRING = "import keyring; b = keyring.get_keyring(); print(b.priority, type(b).__module__)"
+# As the gateway's process will ask it; a keyring may ask its user for a password, and for long.
+_KEYRING = """
+import json
+from engine.base.errors import M4Error
+from engine.gateway.keys import has_key, keyring_name
+try:
+    said = {"name": keyring_name()}
+    has_key("doctor")
+except M4Error as error:
+    said = {"why": error.text, "todo": error.todo}
+print(json.dumps(said))
+"""
 _DUCKDB = (
     "import duckdb; "
     "print(duckdb.connect().execute('SELECT 6 * 7').fetchone()[0], duckdb.__version__)"
@@ -109,8 +121,16 @@ def _sandboxes(home: Home) -> Iterator[Finding]:
             note = "" if info.publishable else "; its runs are marked not publishable"
             yield Finding(info.name, "works", f"A program was run in it just now{note}")
         else:
-            state: State = "limited" if any(i.works for i in infos) else "missing"
-            yield Finding(info.name, state, info.why_not or "It does not work.", info.todo)
+            yield Finding(info.name, "limited", info.why_not or "It does not work.", info.todo)
+    if not any(info.works for info in infos):
+        todos = [f"{info.name}: {info.todo}" for info in infos if info.todo]
+        yield Finding(
+            "a sandbox",
+            "missing",
+            f"Neither {' nor '.join(info.name for info in infos)} works here. One is enough; "
+            "without one no agent is run.",
+            " Or ".join(todos) or None,
+        )
 
 
 def _disk(home: Home) -> Iterator[Finding]:
@@ -147,17 +167,20 @@ def _window(_: Home) -> Iterator[Finding]:
 
 
 def _keyring(_: Home) -> Iterator[Finding]:
-    said = _in_python(_KEYRING)
-    priority, _sep, name = (said or "0 ").partition(" ")
-    if said is not None and float(priority) >= 1:
-        yield Finding("keyring", "works", f"Keys for model providers go to {name}")
+    try:
+        said = json.loads(_in_python(_KEYRING) or "{}")
+    except subprocess.TimeoutExpired:
+        said = {"why": "The keyring does not answer; perhaps it asks for its password."}
+    if "name" in said and "why" not in said:
+        yield Finding("keyring", "works", f"Keys for model providers go to {said['name']}")
         return
+    why = said.get("why") or "The keyring cannot be asked."
     yield Finding(
         "keyring",
         "limited",
-        "No keyring of the system is open here; keys for model providers cannot be kept.",
-        "Only for agents with a remote model: log in to a desktop session with GNOME Keyring or "
-        "KWallet, or start one under dbus-run-session.",
+        f"{why} Keys for model providers cannot be kept or read.",
+        "Only for agents with a remote model. "
+        + (said.get("todo") or "Log in to a desktop session, which unlocks its keyring."),
     )
 
 

@@ -81,8 +81,15 @@ def test_doctor_names_what_is_missing(capsys, monkeypatch, tmp_path: Path):
     assert run(["doctor", "--json"]) == 4
     told = json.loads(capsys.readouterr().out)
     assert not told["ok"]
+    states = {finding["name"]: finding for finding in told["findings"]}
+    # One is enough: neither of them is what is missing.
+    assert (states["docker"]["state"], states["bubblewrap"]["state"]) == ("limited", "limited")
+    assert "apt-get install bubblewrap" in states["bubblewrap"]["todo"]
     assert run(["doctor"]) == 4
-    assert "Missing here: bubblewrap" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "Missing here: a sandbox." in said
+    assert "docker: " in said
+    assert "bubblewrap: Install it: apt-get install bubblewrap" in said
 
 
 def test_qt_that_does_not_load_names_the_library(tmp_path: Path, monkeypatch):
@@ -101,3 +108,27 @@ def test_a_small_disk_is_said(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(machine, "NEEDED_BYTES", 0)
     monkeypatch.setattr(machine, "WANTED_BYTES", 1 << 62)
     assert next(machine._disk(home)).state == "limited"
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ('print(\'{"why": "The keyring is locked.", "todo": "Unlock it."}\')', "is locked"),
+        ("import time; time.sleep(60)", "asks for its password"),
+        ("raise SystemExit(1)", "cannot be asked"),
+    ],
+)
+def test_a_keyring_that_cannot_be_used_is_told(tmp_path: Path, monkeypatch, program, words):
+    monkeypatch.setattr(machine, "_KEYRING", program)
+    monkeypatch.setattr(machine, "_SECONDS", 1.0 if "sleep" in program else 60.0)
+    (finding,) = machine._keyring(open_home(tmp_path / "home"))
+    assert finding.state == "limited"
+    assert words in finding.detail
+    assert "remote model" in (finding.todo or "")
+
+
+def test_no_keyring_is_told_by_the_gateways_own_look(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    (finding,) = machine._keyring(open_home(tmp_path / "home"))
+    assert "no keyring in this session" in finding.detail
+    assert "gnome-keyring" in (finding.todo or "")

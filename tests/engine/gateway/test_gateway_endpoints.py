@@ -12,11 +12,11 @@ import pytest
 from gateway_bench import PATHS, InThread, ask, body_of
 from model_server import scripted
 
-from engine.base.errors import BadInput, UsageError
+from engine.base.errors import BadInput, JudgedFailed, UsageError
 from engine.base.paths import open_home
 from engine.cli.main import run as m4bench
 from engine.gateway import endpoints as known
-from engine.gateway import local
+from engine.gateway import local, trial
 from engine.gateway.endpoints import BUILT_IN, add_endpoint, find_endpoint, make_endpoint
 from engine.gateway.interface import Endpoint
 from engine.gateway.keys import Secret
@@ -171,3 +171,23 @@ def test_the_command_line(home_dir: Path, capsys: pytest.CaptureFixture[str]) ->
     assert m4bench(["endpoint", "key", "mine"]) == 2
     assert m4bench(["endpoint", "remove", "mine"]) == 0
     assert m4bench(["endpoint", "test", "mine"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "key", "words", "todo"),
+    [
+        (401, "mine", "does not accept the key 'mine'", "m4bench endpoint key mine"),
+        (403, None, "wants a key", "--key NAME"),
+        (429, "mine", "limits how much", "Wait"),
+        (502, None, "does not answer", "running"),
+        (500, None, "status 500", ""),
+    ],
+)
+def test_what_a_refusal_of_an_endpoint_means(
+    status: int, key: str | None, words: str, todo: str
+) -> None:
+    endpoint = Endpoint(name="mine", api="chat", url="https://192.0.2.1", key=key)
+    with pytest.raises(JudgedFailed, match=words) as refused:
+        trial._models(endpoint, status, b'{"error": {"message": "no"}}')
+    assert todo in (refused.value.todo or "")
+    assert refused.value.details == "no"
