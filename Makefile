@@ -6,7 +6,7 @@ BIN := .venv/bin
 SETUP := sh packaging/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint check format lock bench clean
+.PHONY: help setup demo test test-fast proofs lint check format lock bench clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ test: ## the whole test suite (ARGS=… for pytest)
 test-fast: ## the inner loop: no slow tests, no journeys, each edge case once (ARGS=… for pytest)
 	@$(SETUP) dev
 	@QT_QPA_PLATFORM=offscreen M4REVIEW_TEST_QUICK=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not gui and not sandbox" $(ARGS)
+
+proofs: ## the long proofs whole: every planted error, a thousand traced cells of every target
+	@$(SETUP) dev
+	@QT_QPA_PLATFORM=offscreen M4REVIEW_TEST_PROOFS=all $(BIN)/python -m pytest -n 2 --dist worksteal tests/engine/diagnosis $(ARGS)
 
 lint: ## ruff, mypy (strict), import contracts, the layout of SQL
 	@$(SETUP) dev

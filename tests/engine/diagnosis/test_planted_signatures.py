@@ -1,5 +1,7 @@
 """Errors planted in outputs of the real demos: the first-ranked signature names the thing.
 
+``make proofs`` tries all of them, ``make test`` the first of each target.
+
 `planted_errors` was there while signatures were made, `planted_heldout` was not. What is not named
 is listed here: such a test fails if it is named after all, and there may be few of them.
 """
@@ -12,6 +14,7 @@ import planted_errors
 import planted_heldout
 import pytest
 from planted_errors import Planted, write_output
+from proofs import WHOLE
 
 from engine.base.jobs import SimpleJob
 from engine.base.paths import Home
@@ -23,6 +26,7 @@ from engine.scoring import judge_table
 pytestmark = [pytest.mark.slow, pytest.mark.shared_data]
 
 ALL = {"planted": planted_errors.PLANTED, "held-out": planted_heldout.PLANTED}
+FIRST = {p.name for p in {p.target: p for p in reversed(planted_errors.PLANTED)}.values()}
 MISSED: dict[str, str] = {}
 """Name of an error to what is said instead."""
 
@@ -80,6 +84,7 @@ def names_it(diagnosis: Diagnosis, planted: Planted) -> bool:
         )
         for kind, errors in ALL.items()
         for p in errors
+        if WHOLE or p.name in FIRST
     ],
 )
 def test_the_first_signature_names_the_thing(
