@@ -33,6 +33,8 @@ from engine.runs.tracing import log_of, trace_of
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 APIS = {"codex": "responses", "claude": "messages", "gemini": "generate", "pi": "chat"}
+ONE = ("pi",)
+"""Failures of every program are tried in Docker (`tests/journeys/test_real_agents.py`)."""
 MODELS = {
     "codex": "gpt-5.5",
     "claude": "claude-opus-5-5",
@@ -197,7 +199,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("what", FAILURES)
-@pytest.mark.parametrize("name", APIS)
+@pytest.mark.parametrize("name", ONE)
 def test_what_the_endpoint_does_is_no_score(bench: Bench, name: str, what: str):
     trouble, reason, reward = FAILURES[what]
     record = go(bench, name, Step(say="Never.", trouble=trouble))
@@ -211,7 +213,7 @@ def test_what_the_endpoint_does_is_no_score(bench: Bench, name: str, what: str):
 HANG = Step(say="Never.", trouble=Trouble(trick="hang"))
 
 
-@pytest.mark.parametrize("name", APIS)
+@pytest.mark.parametrize("name", ONE)
 def test_an_endpoint_that_hangs_ends_with_the_budget_of_time(bench: Bench, name: str):
     record = go(bench, name, HANG, budget=Budget(seconds=2))
     # It never had an answer: the endpoint's doing, not the agent's.
@@ -230,7 +232,7 @@ def test_an_endpoint_that_hangs_ends_at_the_time_limit(bench: Bench):
     assert (record["failure_reason"], record["reward"]) == ("model_error", None)
 
 
-@pytest.mark.parametrize("name", APIS)
+@pytest.mark.parametrize("name", ONE)
 def test_a_budget_ends_the_run(bench: Bench, name: str):
     more = [Step(say="More.", command=f"echo {number}") for number in range(9)]
     record = go(bench, name, WRITE, *more, DONE, budget=Budget(requests=3))
@@ -244,7 +246,7 @@ def test_a_budget_ends_the_run(bench: Bench, name: str):
     assert (bench.home.runs / record["run_id"] / "output.csv").exists()
 
 
-@pytest.mark.parametrize("name", APIS)
+@pytest.mark.parametrize("name", ONE)
 def test_a_way_to_the_web_zeroes_the_run(bench: Bench, name: str):
     web = Step(say="I search.", command="curl -s https://example.org/answer.csv")
     record = go(bench, name, web, WRITE, DONE)
@@ -273,7 +275,7 @@ def test_another_host_through_the_gateway_ends_the_run(bench: Bench):
     assert refused[0]["why"] == "other_host"
 
 
-@pytest.mark.parametrize("name", APIS)
+@pytest.mark.parametrize("name", ONE)
 def test_a_refusal_of_the_model_scores_zero(bench: Bench, name: str):
     record = go(bench, name, Step(say="I will not.", refusal=True))
     # Some programs call it an error, others are simply done.
