@@ -170,6 +170,12 @@ class LauncherScreen(Screen):
             context, "Cancel", self.model.cancel, icon="circle-stop", tip="Ctrl+."
         )
         self.open_button = button(context, "Open the run", self._open_run, icon="chart-bar")
+        self.plan_button = button(
+            context,
+            "Several runs…",
+            lambda: context.go(Place("plan", self.model.name)),
+            tip="Other agents and models, several conditions and trials (Ctrl+Shift+R)",
+        )
         self.timeline = Timeline(context)
         self._progress = label("", "muted", wrap=True)
         self._clock = label("", "muted")
@@ -225,6 +231,7 @@ class LauncherScreen(Screen):
         buttons.addWidget(self.start_button)
         buttons.addWidget(self.cancel_button)
         buttons.addStretch(1)
+        buttons.addWidget(self.plan_button)
         inner = QWidget()
         left = QVBoxLayout(inner)
         left.setContentsMargins(0, 0, 0, 0)

@@ -341,7 +341,7 @@ class ModelsScreen(Screen):
         shown = len(page.entries)
         more = f" The newest {shown:,} are shown." if shown < page.entries_in_all else ""
         sign = "✓" if verdict.ok else "✗"
-        self.verdict.setText(f"{sign} {verdict.words} {page.entries_in_all:,} entries.{more}")
+        self.verdict.setText(f"{sign} {verdict.words}{more}")
         set_tone(self.verdict, "good" if verdict.ok else "bad")
         self.banner.setText("" if verdict.ok else verdict.words)
         self.banner_frame.setVisible(not verdict.ok)

@@ -91,6 +91,7 @@ class QueueScreen(Screen):
             button(context, "Plan runs…", lambda: context.go(PLAN), icon="plus", main=True)
         )
         self._stack = QStackedWidget()
+        self._picked = self._filling = False
         self._timer = QTimer(self)
         self._timer.setInterval(_EVERY)
         self._timer.timeout.connect(self._look)
@@ -188,7 +189,7 @@ class QueueScreen(Screen):
         self.desk.changed.connect(self.model.reload)
         self.trace.failed.connect(self.errors.show_error)
         self.table.opened.connect(lambda _: self._open())
-        self.table.selectionModel().currentRowChanged.connect(lambda *_: self._chose())
+        self.table.selectionModel().currentRowChanged.connect(lambda *_: self._row_changed())
         self.batch.activated.connect(lambda _: self._fill())
         self.at_once.valueChanged.connect(lambda value: self.model.limit(value or None))
         self.steps.address_asked.connect(self._copy_address)
@@ -202,6 +203,7 @@ class QueueScreen(Screen):
 
     def show_place(self, place: Place) -> None:
         self.errors.dismiss()
+        self._picked = False
         self.model.reload()
         self._timer.start()
 
@@ -298,16 +300,16 @@ class QueueScreen(Screen):
         self._stack.setCurrentIndex(0 if state.items else 1)
         batch = self._fill_batches([batch.name for batch in state.batches])
         items = page.items(batch)
+        self._filling = True
         before = self.item
         scrolled = self.table.verticalScrollBar().value()
-        if self.items.update_records(items, lambda item: item.item):
-            numbers = [item.item for item in items]
-            there = before is not None and before.item in numbers
-            if items:
-                self.table.selectRow(numbers.index(before.item) if there and before else 0)
-            self.table.verticalScrollBar().setValue(scrolled)
-        elif items and self.item is None:
-            self.table.selectRow(0)
+        reset = self.items.update_records(items, lambda item: item.item)
+        numbers = [item.item for item in items]
+        if items and (reset or self.item is None or not self._picked):
+            there = self._picked and before is not None and before.item in numbers
+            self.table.selectRow(numbers.index(before.item) if there and before else 0)
+        self.table.verticalScrollBar().setValue(scrolled)
+        self._filling = False
         header = self.table.horizontalHeader()
         header.resizeSections(QHeaderView.ResizeMode.ResizeToContents)
         ended = sum(item.state in ENDED for item in items)
@@ -354,6 +356,12 @@ class QueueScreen(Screen):
         self.item_buttons["retry"].setEnabled(retry or self.scope.currentIndex() == 1)
         self.item_buttons["clear"].setEnabled(state.count(*ENDED) > 0)
         self.open_button.setEnabled(item is not None and item.run_id is not None)
+
+    def _row_changed(self) -> None:
+        """Who has picked nothing sees what is at work now; who has, keeps it."""
+        if not self._filling:
+            self._picked = True
+            self._chose()
 
     def _chose(self) -> None:
         item = self.item

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyqtgraph
-from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from engine.agents.traces import TraceStep
 from m4review.app.context import Context
 from m4review.app.widgets import label
 from m4review.trace.words import moment
 
+_MINUTES = 120
+"""Seconds from which on time is told in minutes."""
 _MOST = 5_000
 """Points that are drawn; of more, every n-th."""
 
@@ -89,6 +91,34 @@ def _count(line: Mapping[str, Any], name: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
+class Curve(pyqtgraph.GraphicsLayoutWidget):  # type: ignore[misc]
+    """One curve with its axes.
+
+    Put together from parts: the library's ready-made plot makes menus that belong to no window.
+    """
+
+    clicked = Signal(float)
+    """Where along the axis of time."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setAccessibleName(f"{name} over time")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.box = self.addViewBox(row=0, col=1, enableMenu=False, enableMouse=False)
+        self.left = pyqtgraph.AxisItem("left")
+        self.bottom = pyqtgraph.AxisItem("bottom")
+        for axis, row, column in ((self.left, 0, 0), (self.bottom, 1, 1)):
+            axis.linkToView(self.box)
+            axis.setGrid(40)
+            axis.enableAutoSIPrefix(enable=False)
+            self.addItem(axis, row=row, col=column)
+        self.curve = pyqtgraph.PlotDataItem([], [])
+        self.box.addItem(self.curve)
+        self.scene().sigMouseClicked.connect(
+            lambda event: self.clicked.emit(self.box.mapSceneToView(event.scenePos()).x())
+        )
+
+
 class TokenChart(QWidget):
     """Two curves, tokens in and tokens out, over the time of the run."""
 
@@ -103,34 +133,12 @@ class TokenChart(QWidget):
         rows.setContentsMargins(0, 0, 0, 0)
         self.words: QLabel = label("", "muted", wrap=True)
         rows.addWidget(self.words)
-        self._plots: list[pyqtgraph.PlotWidget] = []
-        self._curves: list[Any] = []
-        for name in ("Tokens in", "Tokens out"):
-            plot = self._plot()
-            plot.setAccessibleName(f"{name} over time")
-            plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            plot.setMouseEnabled(x=False, y=False)
-            plot.hideButtons()
-            plot.getAxis("left").enableAutoSIPrefix(True)
-            plot.setTitle(None)
-            plot.scene().sigMouseClicked.connect(
-                lambda event, of=plot: self._clicked(of, event.scenePos())
-            )
-            self._plots.append(plot)
-            self._curves.append(plot.plot([], []))
-            rows.addWidget(plot, 1)
-        self._plots[1].setXLink(self._plots[0])
+        self.curves = (Curve("Tokens in"), Curve("Tokens out"))
+        for curve in self.curves:
+            curve.clicked.connect(self._clicked)
+            rows.addWidget(curve, 1)
         context.theme_changed.connect(self.draw)
         self.draw()
-
-    def _plot(self) -> pyqtgraph.PlotWidget:
-        """A plot, with the menus that the library makes for it in our hands: they go with us."""
-        before = QApplication.topLevelWidgets()
-        plot = pyqtgraph.PlotWidget(enableMenu=False)
-        for stray in QApplication.topLevelWidgets():
-            if stray is not plot and stray not in before:
-                stray.setParent(self, stray.windowFlags())
-        return plot
 
     def show_tokens(self, tokens: Tokens) -> None:
         """Draw these."""
@@ -138,11 +146,20 @@ class TokenChart(QWidget):
             self.tokens = tokens
             self.draw()
 
+    @property
+    def _unit(self) -> tuple[str, float]:
+        """What the axis of time says, and its seconds (or responses)."""
+        if not self.tokens.timed:
+            return "response", 1.0
+        points = self.tokens.points
+        long = bool(points) and points[-1].at >= _MINUTES
+        return ("minutes", 60.0) if long else ("seconds", 1.0)
+
     def draw(self) -> None:
         """Draw again, in the theme's colours."""
-        theme, px, points = self._context.theme, self._context.px, self.tokens.points
-        for plot in self._plots:
-            plot.setVisible(bool(points))
+        points = self.tokens.points
+        for curve in self.curves:
+            curve.setVisible(bool(points))
         if not points:
             self.words.setText("No tokens were told.")
             return
@@ -152,36 +169,44 @@ class TokenChart(QWidget):
             f"{'response' if len(points) == 1 else 'responses'}, {self.tokens.origin}."
             + ("" if last.output else " Tokens out are told only at the end, if at all.")
         )
-        minutes = self.tokens.timed and last.at >= 120  # noqa: PLR2004 - seconds
-        unit = "Minutes" if minutes else "Seconds" if self.tokens.timed else "Response"
-        scale = 60.0 if minutes else 1.0
+        unit, scale = self._unit
         xs = [point.at / scale for point in points]
-        series = ((theme.accent, [p.input for p in points]), (theme.different, None))
-        for number, (colour, values) in enumerate(series):
-            plot, curve = self._plots[number], self._curves[number]
-            ys = values if values is not None else [p.output for p in points]
-            plot.setBackground(theme.surface)
-            plot.setFixedHeight(px(150 if number == 0 else 170))
-            pen = pyqtgraph.mkPen(colour, width=2 * self._context.zoom)
-            curve.setData(
-                xs, ys, pen=pen, symbol="o", symbolSize=px(5), symbolBrush=colour, symbolPen=None
-            )
-            for side in ("left", "bottom"):
-                axis = plot.getAxis(side)
-                axis.setPen(theme.line)
-                axis.setTextPen(theme.muted)
-                axis.setStyle(tickFont=self.font())
-            plot.getAxis("left").setWidth(px(84))
-            plot.setLabel("left", "tokens in" if number == 0 else "tokens out", color=theme.muted)
-            plot.setLabel("bottom", unit if number else "", color=theme.muted)
-            plot.showGrid(x=True, y=True, alpha=0.15)
-            plot.setYRange(0, max(1, *ys), padding=0.08)
-            plot.setXRange(min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1, padding=0.03)
+        theme = self._context.theme
+        into, out = self.curves
+        self._axes(into, "tokens in", "")
+        self._axes(out, "tokens out", unit)
+        self._draw_one(into, xs, [p.input for p in points], theme.accent)
+        self._draw_one(out, xs, [p.output for p in points], theme.different)
 
-    def _clicked(self, plot: pyqtgraph.PlotWidget, at: QPointF) -> None:
-        scale = 60.0 if self.tokens.timed and self.tokens.points[-1].at >= 120 else 1.0  # noqa: PLR2004
-        x = plot.getPlotItem().vb.mapSceneToView(at).x() * scale
+    def _axes(self, of: Curve, left: str, bottom: str) -> None:
+        theme, px = self._context.theme, self._context.px
+        of.setBackground(theme.surface)
+        of.setFixedHeight(px(175 if bottom else 150))
+        for axis in (of.left, of.bottom):
+            axis.setPen(theme.line)
+            axis.setTextPen(theme.muted)
+            axis.setStyle(tickFont=self.font())
+        of.left.setWidth(px(96))
+        of.left.setLabel(left, color=theme.muted)
+        of.bottom.setLabel(bottom, color=theme.muted)
+        of.bottom.showLabel(bool(bottom))
+
+    def _draw_one(self, of: Curve, xs: list[float], ys: list[int], colour: str) -> None:
+        of.curve.setData(
+            xs,
+            ys,
+            pen=pyqtgraph.mkPen(colour, width=2 * self._context.zoom),
+            symbol="o",
+            symbolSize=self._context.px(5),
+            symbolBrush=colour,
+            symbolPen=None,
+        )
+        of.box.setYRange(0, max(1, *ys), padding=0.08)
+        of.box.setXRange(min(xs), max(*xs, min(xs) + 1), padding=0.03)
+
+    def _clicked(self, at: float) -> None:
+        _, scale = self._unit
         known = [point for point in self.tokens.points if point.step is not None]
         if known:
-            nearest = min(known, key=lambda point: abs(point.at - x))
+            nearest = min(known, key=lambda point: abs(point.at - at * scale))
             self.chosen.emit(nearest.step or 0)
