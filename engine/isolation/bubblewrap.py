@@ -211,7 +211,9 @@ def _options(command: Command, shown: list[str]) -> list[str]:
     for name in MASKED_FILES:
         if Path("/proc", name).exists():
             options += ["--ro-bind", "/dev/null", f"/proc/{name}"]
-    for name in MASKED_FOLDERS:
+    # The first process is bubblewrap, of the same user: whoever wrote into its memory could have it
+    # take back that it ends with us.
+    for name in (*MASKED_FOLDERS, "1"):
         if Path("/proc", name).is_dir():
             options += ["--perms", "0555", "--size", "4096", "--tmpfs", f"/proc/{name}"]
             options += ["--remount-ro", f"/proc/{name}"]

@@ -128,7 +128,7 @@ def main(spec: dict[str, Any]) -> None:
     # ready, and a bubblewrap that was killed before that would leave a child waiting for ever.
     live_on(spec["parent"])
     renumber(spec["descriptors"])
-    # An empty environment: bubblewrap's own can be read inside as /proc/1/environ.
+    # An empty environment: nothing of ours is in the memory of a process inside.
     os.execve(spec["program"], spec["argv"], {})  # noqa: S606 - no shell is wanted
 
 

@@ -1,10 +1,11 @@
 """Ends sandboxes whose program is gone, known by what they stand on: a root below our home.
 
-The kernel ends a sandbox when bubblewrap ends, at the word of the sandbox's first process; a
-program inside can reach that process and take the word back. Then, and only if this program is
-killed before it can kill the sandbox itself, processes stay (still shut in, without a network).
-And a first process can stay that bubblewrap, killed within some microseconds of its start, did
-not let go: it waits for ever and has run nothing; it is known by its command line.
+The kernel ends a sandbox when bubblewrap ends, at the word of the sandbox's first process. That
+process is out of reach inside (nothing of it is in ``/proc``, tracing is refused), but should a
+program make it take the word back, and this program be killed before it can kill the sandbox
+itself, processes would stay (still shut in, without a network). And a first process can stay that
+bubblewrap, killed within some microseconds of its start, did not let go: it waits for ever and has
+run nothing; it is known by its command line.
 """
 
 from __future__ import annotations

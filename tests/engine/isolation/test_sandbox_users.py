@@ -19,6 +19,7 @@ from absence import absent
 from engine.base.paths import Home, open_home
 from engine.isolation.bubblewrap import Bubblewrap
 from engine.isolation.engine_api import ENV_HOST
+from engine.isolation.interface import Command
 from engine.isolation.orphans import end_orphans
 from engine.isolation.rootfs import sandbox_root
 
@@ -123,6 +124,30 @@ def test_as_an_ordinary_user(request: pytest.FixtureRequest, open_folder: Path, 
         "broken": {},
         "kept": 9,
     }
+
+
+INTO_THE_FIRST = """
+import os
+reached = []
+for name in ("mem", "task/1/mem", "environ", "maps", "fd", "root", "oom_score_adj"):
+    for flags in (os.O_RDWR, os.O_RDONLY):
+        try:
+            os.open(f"/proc/1/{name}", flags)
+            reached.append(name)
+        except OSError:
+            pass
+print(reached, os.listdir("/proc/1"), os.path.exists("/proc/self/mem"), "1" in os.listdir("/proc"))
+"""
+
+
+def test_the_first_process_is_out_of_reach_inside(tmp_path: Path, sandbox_home: Home):
+    (tmp_path / "job").mkdir()
+    seen = bytearray()
+    Bubblewrap(sandbox_home).run(
+        Command(argv=("python3", "-c", INTO_THE_FIRST), job_folder=tmp_path / "job"),
+        on_output=lambda _, data: seen.extend(data),
+    )
+    assert seen.decode() == "[] [] True True\n"
 
 
 def test_orphans_on_our_own_root_are_ended(tmp_path: Path, sandbox_home: Home):
