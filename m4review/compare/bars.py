@@ -11,6 +11,7 @@ from PySide6.QtGui import QBrush, QColor, QFontMetrics
 
 from engine.diagnosis.compare import Comparison
 from m4review.app.context import Context
+from m4review.app.plots import calm
 from m4review.compare.words import DRAWN, LOOKS, letters
 
 _NAME = 200
@@ -26,14 +27,13 @@ class ChangeBars(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has n
     """Run, column and change of a part that was clicked."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__()
+        super().__init__(enableMenu=False)
+        calm(self)
         self._context = context
         self._comparison: Comparison | None = None
         self._drawn: list[Any] = []
         self.setAccessibleName("Changes by column; the table has the same figures")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMenuEnabled(False)
-        self.hideButtons()
         self.setMouseEnabled(x=False, y=False)
         self.getPlotItem().vb.invertY(True)
         self.scene().sigMouseClicked.connect(self._clicked)
@@ -49,8 +49,12 @@ class ChangeBars(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has n
         comparison = self._comparison
         if comparison is None:
             return []
-        runs = range(1, len(comparison.runs))
-        return [(column, run) for column in range(len(comparison.columns)) for run in runs]
+        return [
+            (column, run)
+            for column in range(len(comparison.columns))
+            for run, other in enumerate(comparison.others, start=1)
+            if any(other.columns[column].cells.get(change, 0) for change in DRAWN)
+        ]
 
     def draw(self) -> None:
         """Draw again."""
@@ -92,9 +96,10 @@ class ChangeBars(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has n
                 dtype=float,
             )
             colour = QColor(getattr(theme, look.colour))
+            some = width > 0
             item = pyqtgraph.BarGraphItem(
-                x0=before, width=width, y=y, height=0.7, pen=pyqtgraph.mkPen(colour),
-                brush=QBrush(colour, look.pattern),
+                x0=before[some], width=width[some], y=y[some], height=0.7,
+                pen=pyqtgraph.mkPen(colour), brush=QBrush(colour, look.pattern),
             )  # fmt: skip
             self.addItem(item, ignoreBounds=True)
             self._drawn.append(item)

@@ -112,6 +112,9 @@ class CompareScreen(Screen):
         drawn = QWidget()
         rows = QVBoxLayout(drawn)
         rows.addWidget(self.bars)
+        rows.addWidget(
+            label("Columns that are right in both runs are left out of the picture.", "muted")
+        )
         rows.addStretch(1)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
@@ -252,5 +255,5 @@ def _summary(comparison: Comparison) -> str:
         )
     return (
         f"A has {comparison.first_wrong:,} of {comparison.reference_rows:,} reference rows wrong; "
-        f"{'; '.join(parts)}. {comparison.always_wrong:,} rows no run has right."
+        f"{'; '.join(parts)}. {comparison.always_wrong:,} rows are wrong in every run."
     )

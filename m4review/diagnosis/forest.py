@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, Signal
 
 from engine.diagnosis.model import Segment
 from m4review.app.context import Context
+from m4review.app.plots import calm
 from m4review.diagnosis.words import interval_words
 
 MOST = 12
@@ -26,14 +27,13 @@ class Forest(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no ty
     """Number of a segment that was clicked."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__()
+        super().__init__(enableMenu=False)
+        calm(self)
         self._context = context
         self._segments: tuple[Segment, ...] = ()
         self.current = -1
         self.setAccessibleName("Segments: share minus base with intervals; the table has the same")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMenuEnabled(False)
-        self.hideButtons()
         self.setMouseEnabled(x=False, y=False)
         self.getPlotItem().vb.invertY(True)
         self._drawn: list[Any] = []

@@ -28,9 +28,9 @@ class CellChooser(QFrame):
         outer.setContentsMargins(*([context.px(8)] * 4))
         self._line = FlowLayout()
         outer.addLayout(self._line)
-        self.source = QComboBox()
+        self.source = QComboBox(self)
         self.source.setAccessibleName("Source")
-        self.column = QComboBox()
+        self.column = QComboBox(self)
         self.column.setAccessibleName("Column")
         for each in (self.source, self.column):
             each.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -42,6 +42,10 @@ class CellChooser(QFrame):
             tip="Fill in the key of a row of the reference, taken by chance",
         )  # fmt: skip
         self.go = button(context, "Show", self._ask, main=True)
+        fixed: tuple[QWidget, ...] = (self.source, self.column, self.chance, self.go)
+        for widget in fixed:
+            widget.setParent(self)  # they get their places when the task is known
+            widget.hide()
 
     def show_form(self, form: CellForm, place: Place | None) -> None:
         """Offer a task's sources, key columns and columns."""
@@ -70,6 +74,8 @@ class CellChooser(QFrame):
         self.source.addItems(list(form.sources))
         self.column.clear()
         self.column.addItems(list(form.columns))
+        for each in (self.source, self.column, self.chance, self.go):
+            each.show()
         self._word("Source")
         self._line.addWidget(self.source)
         self.keys = {}

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QToolTip
 
 from engine.diagnosis.lineage import Role
 from m4review.app.context import Context
+from m4review.app.plots import calm
 from m4review.timeline.axis import TimeAxis
 from m4review.timeline.symbols import brush_of, pen_of
 from m4review.timeline.tracks import Span, Tracks
@@ -27,10 +28,24 @@ _NEAR = 14
 """Pixels from which on a mark counts as pointed at."""
 _TALL = 26
 """Pixels of a track at 100 % below which the view scrolls instead of squeezing."""
+_HEIGHT = 260
+"""Pixels at 100 % that it has at least."""
 _NAME = 200
 """Pixels at 100 % for the items' names; whole names stand in the list."""
 _BAR = 0.22
 """Half the thickness of a bar; tracks are 1 apart."""
+
+
+class TimeBox(pyqtgraph.ViewBox):  # type: ignore[misc]  # pyqtgraph has no types
+    """The wheel zooms in time; with Shift it goes up and down."""
+
+    def wheelEvent(self, event: Any, axis: int | None = None) -> None:
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            low, high = self.viewRange()[1]
+            self.translateBy(y=-(high - low) * 0.15 * (1 if event.delta() > 0 else -1))
+            event.accept()
+            return
+        super().wheelEvent(event, axis=0 if axis is None else axis)
 
 
 class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
@@ -43,7 +58,9 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
 
     def __init__(self, context: Context) -> None:
         self.axis = TimeAxis()
-        super().__init__(axisItems={"bottom": self.axis})
+        box = TimeBox(enableMenu=False)
+        super().__init__(viewBox=box, enableMenu=False, axisItems={"bottom": self.axis})
+        calm(self)
         self._context = context
         self.tracks: Tracks | None = None
         self.clock: Clock | None = None
@@ -57,8 +74,6 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             "minus zoom, Home fits the window, F fits the stay, A everything."
         )
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMenuEnabled(False)
-        self.hideButtons()
         self.view = self.getPlotItem().vb
         self.view.invertY(True)
         self.view.setMouseEnabled(x=True, y=True)
@@ -86,6 +101,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             self.axis.set_clock(clock)
         self.draw()
         if tracks is not None:
+            self.view.setLimits(yMin=-1.5, yMax=len(tracks.names) + 0.5)
             self.fit_window()
 
     def show_roles(self, roles: frozenset[Role]) -> None:
@@ -277,8 +293,16 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         if self.tracks is None:
             return
         self.view.setXRange(*hours, padding=0)
-        fit = max(3, self.height() // self._context.px(_TALL))
+        # before it is laid out its height says nothing
+        height = max(self.height(), self._context.px(_HEIGHT))
+        fit = max(3, height // self._context.px(_TALL))
         self._set_tracks(-0.7, min(len(self.tracks.names), fit) - 0.3)
+        if len(self.tracks.names) > fit:
+            items = len(self.tracks.names)
+            self.pointed.emit(
+                f"{fit} of {items} items are in sight; Shift and the wheel, dragging, or Up and "
+                "Down show the others."
+            )
 
     def _set_tracks(self, top: float, bottom: float) -> None:
         self.view.setYRange(top, bottom, padding=0)

@@ -245,9 +245,9 @@ class TimelineScreen(Screen):
     def _fill(self) -> None:
         page, model = self.model.page, self.model
         self._stack.setCurrentWidget(self._splitter if page is not None else self.empty)
+        self.pointed.setText("")
         self.plot.show_tracks(model.tracks, model.clock)
         self.chips.show_counts(model.counts)
-        self.pointed.setText("")
         self._fill_events()
         self._fill_values()
         self.steps.show_steps(page.lineage.steps if page is not None else ())
