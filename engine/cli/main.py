@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "review": ("review", "Double review: assign, sign, adjudicate, exchange, verify."),
     "audit": ("audit", "What touched the sources, and whether the record of it holds."),
     "canary": ("canary", "Ask an agent to look for private things; it must find none."),
+    "evidence-check": ("evidence_check", "The claims of a task's skill against the data."),
     "doctor": ("doctor", "What works on this machine and what is missing."),
 }
 

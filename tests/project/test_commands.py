@@ -87,6 +87,7 @@ CONTRACT = {
     "review verify": "",
     "review agreement": "--task",
     "review provenance": "FAMILY",
+    "evidence-check": "TASK SOURCE --local --all --fresh --memory",
     "doctor": "",
 }
 GLOBAL = ("--home", "--json", "--events", "--version", "--help")

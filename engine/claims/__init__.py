@@ -1,0 +1,18 @@
+"""Evidence for the claims of a skill: what it says, held against data, reference and texts."""
+
+from engine.claims.evidence import check_evidence, check_texts
+from engine.claims.exporting import evidence_document
+from engine.claims.extracting import extract_claims
+from engine.claims.model import Check, Claim, Evidence, Unread, Verdict
+
+__all__ = [
+    "Check",
+    "Claim",
+    "Evidence",
+    "Unread",
+    "Verdict",
+    "check_evidence",
+    "check_texts",
+    "evidence_document",
+    "extract_claims",
+]
