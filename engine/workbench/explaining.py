@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from engine.agents.traces import Trace
-from engine.base.duck import connect, in_words
+from engine.base.duck import connect, in_words, quote_text
 from engine.base.errors import UsageError
 from engine.base.jobs import Job
 from engine.base.paths import Home
@@ -144,9 +144,11 @@ class Explaining:
 
 def _counted_rows(diff: Path) -> int:
     """What match rates are counted over."""
-    con = connect(diff, read_only=True)
+    con = connect()
     try:
-        row = con.execute("SELECT count(*) FROM diff").fetchone()
+        # Attached, since this process may hold the same file open with other settings.
+        con.execute(f"ATTACH {quote_text(str(diff))} AS d (READ_ONLY)")
+        row = con.execute("SELECT count(*) FROM d.diff").fetchone()
     except duckdb.Error as error:
         raise in_words(error, "counting the rows of a diff") from error
     finally:
