@@ -250,6 +250,9 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         if self.current >= 0 and self.current not in wanted and seen[self.current]:
             wanted = np.append(wanted, self.current)
         room = (right - left) * self._context.px(52) / max(1, self.view.width())
+        beside = (right - left) * self._context.px(8) / max(1, self.view.width())
+        behind = QColor(theme.surface)
+        behind.setAlpha(190)
         last: dict[int, float] = {}
         for event in sorted(wanted[: 20 * _LABELS], key=lambda e: tracks.start[e]):
             track, x = int(tracks.track[event]), float(tracks.start[event])
@@ -259,10 +262,13 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
                 break
             last[track] = x
             text = pyqtgraph.TextItem(
-                "   " + value_words(tracks.events[event])[:24], color=theme.text, anchor=(0, 0.5)
+                value_words(tracks.events[event])[:24],
+                color=theme.text,
+                fill=behind,
+                anchor=(0, 0.5),
             )
             text.setFont(self.font())
-            text.setPos(x, float(tracks.height[event]))
+            text.setPos(x + beside, float(tracks.height[event]))
             text.setZValue(30)
             self.addItem(text, ignoreBounds=True)
             self._labels.append(text)
