@@ -469,7 +469,11 @@ class PlanScreen(Screen):
 
     def _add(self, *, now: bool) -> None:
         self.errors.dismiss()
+        self._agents_changed()  # a line that is still being typed counts as well
         self.model.choose(name=self.name.text().strip())
+        if not self.model.ready:
+            words = "It is being checked first." if self.model.checks is None else ""
+            self.context.told.emit(words or "Something does not hold yet: see “Ready?”.")
         self.model.add(now=now)
 
     def _added(self, batch: str, now: bool) -> None:

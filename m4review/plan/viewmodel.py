@@ -171,9 +171,11 @@ class PlanViewModel(QObject):
         """Change parts of the choice; it is remembered."""
         changed = replace(self.choice, **parts)
         if changed != self.choice:
+            same_runs = replace(changed, name=self.choice.name) == self.choice
             self.choice = changed
             self._settings.set("plan.choice", changed.kept())
-            self._changed()
+            if not same_runs:  # another name needs no other checks
+                self._changed()
 
     def _changed(self) -> None:
         self._generation += 1

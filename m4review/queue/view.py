@@ -23,6 +23,7 @@ from m4review.app.links import PLAN, Place
 from m4review.app.records import Column, RecordModel
 from m4review.app.tables import ListTable
 from m4review.app.widgets import (
+    ColumnScroll,
     EmptyState,
     ErrorPanel,
     IconButton,
@@ -103,7 +104,9 @@ class QueueScreen(Screen):
             Column("State", state_words, tone=lambda item: TONES[item.state]),
             Column("Waits for / result", self._waiting),
             Column("Task", lambda item: item.task.rpartition("/")[2]),
-            Column("Agent", lambda item: f"{item.agent} · {item.model or 'script'}"),
+            Column(
+                "Agent", lambda item: f"{item.agent} · {item.model}" if item.model else item.agent
+            ),
             Column("Condition", lambda item: item.condition),
             Column("Trial", lambda item: str(item.trial), numeric=True),
             Column("Endpoint", lambda item: item.lane or "–"),
@@ -128,6 +131,7 @@ class QueueScreen(Screen):
         head = FlowLayout(spacing=space)
         limit = label("At once")
         limit.setBuddy(self.at_once)
+        limit.setMinimumHeight(self.context.px(30))
         for each in (self.work_button, self.pause_button, self.plan_button, limit, self.at_once):
             head.addWidget(each)
         top = QHBoxLayout()
@@ -154,9 +158,11 @@ class QueueScreen(Screen):
         above.addLayout(self._commands())
         halves.addWidget(upper)
         halves.addWidget(self.steps)
+        self.table.setMinimumHeight(self.context.px(150))
+        self.steps.setMinimumHeight(self.context.px(280))
         halves.setSizes([self.context.px(330), self.context.px(330)])
         rows.addWidget(halves, 1)
-        self._stack.addWidget(inner)
+        self._stack.addWidget(ColumnScroll(inner))  # large letters: the page scrolls
         self._stack.addWidget(self.empty)
         page.addWidget(self._stack, 1)
 

@@ -113,6 +113,7 @@ class TracePane(QWidget):
         self.search.setClearButtonEnabled(True)
         self.search.setMinimumWidth(context.px(190))
         self.count = label("", "muted")
+        self.count.setMinimumHeight(context.px(30))
         self.follow = QCheckBox("Follow")
         self.follow.setToolTip("Stay at the newest step while the run lives")
         self.follow.hide()
