@@ -313,6 +313,9 @@ QMenu::item:disabled { color: $muted; }
 QMenu::separator { height: 1px; background: $line; margin: ${p4}px ${p8}px; }
 QCheckBox, QRadioButton { spacing: ${p6}px; padding: ${p2}px; border: 2px solid transparent; }
 QCheckBox:focus, QRadioButton:focus { border: 2px solid $accent; border-radius: ${p4}px; }
+QCheckBox::indicator:unchecked, QTreeView::indicator:unchecked {
+  border: 1px solid $muted; background: $surface;
+}
 QFrame#errorPanel { background: $bad_tint; border: 1px solid $bad; border-radius: ${p8}px; }
 QFrame#notePanel { background: $warn_tint; border: 1px solid $warn; border-radius: ${p8}px; }
 QFrame#dropZone { border: 2px dashed $line; border-radius: ${p8}px; background: $surface; }
