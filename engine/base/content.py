@@ -1,7 +1,7 @@
 """Where the shipped content is: `tasks/`, `skills/`, `resources/`, and what sandboxes are made of.
 
-In a source tree the first three lie at the top, the last in `packaging/`; an installed wheel carries them inside the
-package as `engine/_content/`.
+In a source tree the first three lie at the top, the last in `packaging/`; an installed wheel
+carries them inside the package as `engine/_content/`.
 """
 
 from __future__ import annotations
