@@ -172,8 +172,12 @@ def test_a_campaign_is_planned_run_and_gone_on_with(bench: Workbench, m4, tmp_pa
     assert [batch.name for batch in bench.queue().batches] == ["pilot"]
 
 
-def test_each_failing_check_says_what_to_do(bench: Workbench, tmp_path: Path):
+def test_each_failing_check_says_what_to_do(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """One planted trouble per check; everything else holds."""
+    # The session's sandbox may hold the agents' programs, by which test came first.
+    monkeypatch.setattr(Bubblewrap, "programs", lambda _: {})
 
     def failing(*requests: RunRequest, strict: bool = True) -> dict[str, str | None]:
         checks = bench.preflight(requests, strict=strict)
