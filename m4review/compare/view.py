@@ -236,6 +236,8 @@ class CompareScreen(Screen):
             go.setAccessibleName(f"Open run {name}")
             self._runs.addWidget(go, at, 2)
         self.counts.selectRow(0)
+        if self.isVisible():
+            self.counts.setFocus()
         self.title_changed.emit()
 
     def _fill_legend(self) -> None:

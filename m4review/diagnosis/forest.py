@@ -109,7 +109,7 @@ class Forest(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no ty
 
 
 def _name(segment: Segment) -> str:
-    words = f"{segment.words} · {segment.column or 'keys'}"
+    words = f"{segment.column or 'keys'}: {segment.words}"
     return words if len(words) <= _NAME else words[: _NAME - 1] + "…"
 
 
