@@ -20,6 +20,7 @@ from engine.base.errors import UsageError
 from engine.base.jobs import SimpleJob
 from engine.base.paths import open_home
 from engine.cli.main import run as m4bench
+from engine.isolation.bubblewrap import Bubblewrap
 from engine.workbench import ItemState, RunEvent, RunRequest, Workbench
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
