@@ -18,7 +18,7 @@ from engine.cli.review_words import (
     outcome_document,
     problem_document,
 )
-from engine.reviews import Desk, acts, agreement, bundle, index, ledger, provenance
+from engine.reviews import Desk, acts, bundle, index, ledger, provenance
 from engine.reviews.chains import ahead, cut
 from engine.reviews.entry import now
 from engine.reviews.identity import Fingerprint, compared, find_author, my_author, note_compared
@@ -335,6 +335,8 @@ def verify(context: CliContext) -> None:
 @pass_context
 def agreement_(context: CliContext, *, task: str | None) -> None:
     """How far first verdicts agree: raw, Cohen's kappa, Gwet's AC1 and AC2, with intervals."""
+    from engine.reviews import agreement  # noqa: PLC0415 - scipy, only here
+
     state = _desk(context).state()
     pairs = agreement.pairs_of(state, task)
     found = agreement.agreements(pairs)

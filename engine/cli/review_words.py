@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine.reviews import agreement
 from engine.reviews.outcome import WORDS, ItemOutcome, Outcome
 from engine.reviews.problem import Problem
 from engine.reviews.state import State
+
+if TYPE_CHECKING:
+    from engine.reviews import agreement
 
 
 def outcome_document(state: State, outcome: Outcome) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,10 +51,14 @@ class Desk:
         """What the ledger says now."""
         return state_of(ledger.read(self.place.ledger).entries)
 
-    def now(self, task: str) -> texts.Now | None:
-        """A task's texts as they are; None where the content here has no such task."""
-        found = texts.tasks_in(self.content).get(task)
-        return texts.now_of(self.home, found, self.content) if found is not None else None
+    def now(self, tasks: Iterable[str]) -> dict[str, texts.Now]:
+        """The texts of those tasks as they are; without tasks that the content here lacks."""
+        found = texts.tasks_in(self.content)
+        return {
+            name: texts.now_of(self.home, found[name], self.content)
+            for name in tasks
+            if name in found
+        }
 
 
 def make_identity(desk: Desk, *, name: str, role: str) -> Entry:
@@ -108,7 +112,7 @@ def assign(
                 todo="To ask again what no longer holds: m4bench review assign … --again",
             )
         if last is not None:
-            outcome = outcome_of(state, found.name, desk.now(found.name))
+            outcome = outcome_of(state, found.name, desk.now([found.name]).get(found.name))
             if outcome is not None and last.checklist.sha256 == checklist.sha256:
                 items = [i.item.id for i in outcome.items if i.standing in AGAIN]
         if not items:

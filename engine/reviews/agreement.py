@@ -14,8 +14,7 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm as normal
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 from engine.reviews.state import State
 from engine.reviews.verdicts import ANSWERS
@@ -143,7 +142,7 @@ def raw(answers: Sequence[tuple[str, str]], *, clusters: Sequence[str] = ()) -> 
     share = float(same.mean())
     error = _figure(share, same - share, clusters).standard_error
     size = min(n, share * (1 - share) / error**2) if error else float(n)
-    z = float(normal.ppf((1 + LEVEL) / 2))
+    z = float(ndtri((1 + LEVEL) / 2))
     middle = (share + z * z / (2 * size)) / (1 + z * z / size)
     half = z / (1 + z * z / size) * np.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
     return Figure(share, max(0.0, middle - half), min(1.0, middle + half), error, n)
@@ -212,7 +211,7 @@ def _figure(value: float, parts: _Floats, clusters: Sequence[str]) -> Figure:
     error = float(np.sqrt(m / (m - 1) * np.square(parts).sum()) / n)
     if np.isclose(error, 0.0):  # all alike: how it varies cannot be told from these
         return Figure(value, None, None, None, n)
-    reach = float(student.ppf((1 + LEVEL) / 2, m - 1)) * error
+    reach = float(stdtrit(m - 1, (1 + LEVEL) / 2)) * error
     return Figure(value, max(-1.0, value - reach), min(1.0, value + reach), error, n)
 
 

@@ -7,9 +7,12 @@ home. What comes in is hostile until every byte of it has been checked; then all
 
 from __future__ import annotations
 
+import io
 import json
+import lzma
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -38,6 +41,11 @@ _MOST_MANIFEST = 64 << 20
 _ENTRY = re.compile(r"ledger/([0-9a-f]{64}/[0-9]{6,9}-[0-9a-f]{64}\.json)")
 _TEXT = re.compile(r"texts/([0-9a-f]{64})\.txt")
 _ANNEX = re.compile(r"annexes/([0-9a-f]{64})\.sealed")
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError,
+    NotImplementedError, RuntimeError, OverflowError, MemoryError,
+)  # fmt: skip
+"""What reading a file from memory that is no sound zip can come to."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -175,12 +183,19 @@ def _write(to: Path, files: dict[str, bytes]) -> None:
 
 def _bundle(path: Path) -> _Content:
     try:
-        with zipfile.ZipFile(path) as bundle:
-            return _sorted(path, _members(path, bundle))
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise bad_file(path.name, "This is no bundle, or it was damaged on its way.") from error
+        if path.stat().st_size > _MOST_TOTAL:
+            raise bad_file(path.name, "The bundle is too large to be one.")
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise bad_file(path.name, "There is no such file.") from error
     except OSError as error:
         raise os_error(error, "reading the bundle") from error
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as bundle:
+            files = _members(path, bundle)
+    except _DAMAGE as error:
+        raise bad_file(path.name, "This is no bundle, or it was damaged on its way.") from error
+    return _sorted(path, files)
 
 
 def _members(path: Path, bundle: zipfile.ZipFile) -> dict[str, bytes]:

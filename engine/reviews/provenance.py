@@ -78,7 +78,8 @@ def write_provenance(desk: Desk, family: str) -> Provenance:
             todo=f"There are {', '.join(sorted({t.family for t in tasks.values()}))}.",
         )
     state = desk.state()
-    outcomes = {n: o for n in tasks if (o := outcome_of(state, n, desk.now(n))) is not None}
+    now = desk.now({a.body.task for a in state.assignments.values()})
+    outcomes = {n: o for n in tasks if (o := outcome_of(state, n, now.get(n))) is not None}
     path = next(iter(mine.values())).folder.parent / "PROVENANCE.yaml"
     entries = [
         entry

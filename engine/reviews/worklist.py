@@ -46,7 +46,8 @@ def worklist(desk: Desk, state: State | None = None) -> Worklist:
     state = state or desk.state()
     me = my_author(desk.place)
     names = sorted({a.body.task for a in state.assignments.values()})
-    outcomes = [o for n in names if (o := outcome_of(state, n, desk.now(n))) is not None]
+    now = desk.now(names)
+    outcomes = [o for n in names if (o := outcome_of(state, n, now.get(n))) is not None]
     waits: list[Wait] = []
     if me is not None:
         for assignment in state.assignments.values():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from review_people import TASK, Keyring, Person, doubt, fill
+from review_people import TASK, Person, doubt, fill
 from ruamel.yaml import YAML
 
 Somebody = Callable[[str], Person]
@@ -43,7 +43,9 @@ def waits(person: Person) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_double_review_from_assignment_to_validated(person: Somebody, content: Path) -> None:
+def test_double_review_from_assignment_to_validated(  # noqa: PLR0915 - one story
+    person: Somebody, content: Path
+) -> None:
     a, b, c = team(person)
     assert waits(a) == waits(b) == [(TASK, "review")]
     assert waits(c) == []
@@ -176,7 +178,7 @@ def test_nothing_is_ticked_and_an_open_item_is_refused_in_words(person: Somebody
     assert "windows) holds a number of eight digits" in text
     fill(form, {"units": doubt("x"), "windows": {"text": "", "verdict": "agree", "severity": None,
                 "anchors": [{"text": "instruction", "lines": "999"}]}})  # fmt: skip
-    assert "windows" not in a.does("submit", str(form), fails=3)["text"][:5]
+    assert "999-999 is none of them" in a.does("submit", str(form), fails=3)["text"]
     fill(form, {"windows": {"anchors": []}})
     a.does("submit", str(form))
     assert "never change" in a.does("submit", str(form), fails=2)["text"]
@@ -211,7 +213,6 @@ def test_somebody_else_cannot_sign(person: Somebody) -> None:
     b.sit_down = lambda: None  # at A's keyring
     a.sit_down()
     assert "does not hold the key" in b.does("submit", str(form), fails=4)["text"]
-    assert Keyring().get_password("m4review", "x") is None
 
 
 def test_people_are_different_and_known(person: Somebody) -> None:
