@@ -45,6 +45,8 @@ class Review:
     """By item; None while sealed."""
     key: bytes | None
     """That opened it; None while sealed."""
+    reveal: Entry | None
+    """Where the key came from; None while sealed."""
     blind: bool
     """Written without having seen another's key."""
 
@@ -247,7 +249,7 @@ class _Reading:
         blind = not any(entry.knew(reveal) for a, (reveal, _) in keys.items() if a != author)
         if not blind:
             self._tell("not-blind", entry, "was signed after another's verdicts could be read")
-        closed = Review(entry, review, None, None, blind)
+        closed = Review(entry, review, None, None, None, blind)
         if len(sealed) < len(body.reviewers) or author not in keys:
             return closed
         try:
@@ -258,7 +260,7 @@ class _Reading:
         except BadInput as error:
             self._tell("sealed", entry, error.text)
             return closed
-        return Review(entry, review, given, key, blind)
+        return Review(entry, review, given, key, keys[author][0], blind)
 
     def _adjudication(self, assignment: Assignment) -> Adjudication | None:
         first: Adjudication | None = None
@@ -272,6 +274,10 @@ class _Reading:
                 continue
             if not assignment.revealed:
                 self._tell("missing", entry, "decides about reviews that cannot be read here yet")
+                continue
+            read = [r.reveal for r in assignment.reviews.values() if r.reveal is not None]
+            if not all(entry.knew(each) for each in read):
+                self._tell("broken", entry, "decides before the verdicts could be read")
                 continue
             items = [decision.item for decision in body.decisions]
             reviews = sorted(review.entry.id for review in assignment.reviews.values())
