@@ -293,6 +293,8 @@ class StepDetail(ColumnScroll):
             return
         self.dialog = TextDialog(self, self._context, neutralise(path), note, text)
         self.dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        # Not every window system gives the keyboard back itself.
+        self.dialog.finished.connect(lambda _: self.window().activateWindow())
         self.dialog.open()
 
     def _copy(self) -> None:

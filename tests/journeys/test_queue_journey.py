@@ -122,7 +122,8 @@ def test_runs_are_planned_queued_and_watched_to_their_end(
     request = RunRequest(task=TASK, source="invented", agent="replay", record=recorded)
     bench.enqueue([request], name="again")
     window.go(QUEUE)
-    QTest.keyClick(window, Qt.Key.Key_W, CTRL | SHIFT)
+    wait(queue.work_button.isEnabled, 60)
+    queue.work_button.click()
     wait(lambda: counts(window) == {"done": 5}, 200)
     until(window, lambda: not queue.desk.working, 60)
 
