@@ -158,7 +158,7 @@ def test_a_running_item_is_followed_held_cancelled_and_stopped_at_the_close(
     last = queue.steps.table.step(queue.steps.table.rowCount() - 1)
     assert last is not None
     assert queue.steps.current == last.number
-    QTest.keyClick(queue.steps.list, Qt.Key.Key_Home)  # whoever scrolls back wants to read
+    QTest.keyClick(queue.steps.list, Qt.Key.Key_PageUp)  # whoever scrolls back wants to read
     wait(lambda: not queue.steps.follow.isChecked(), 10)
     shown = queue.steps.current
     before = queue.steps.table.rowCount()
