@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from engine.diagnosis.compare import Comparison
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
-from m4review.app.widgets import button, label
+from m4review.app.widgets import ColumnScroll, ElidedLabel, button, label
 from m4review.compare.reader import PAGE, AlignedRow, Page
 from m4review.compare.viewmodel import CompareViewModel
 from m4review.compare.words import DRAWN, LOOKS, change_words, letters
@@ -65,14 +65,20 @@ class RowsPane(QWidget):
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.currentCellChanged.connect(lambda row, *_: self._show_row(row))
         self.detail = _table("Every run's values of the chosen row")
-        self.where = label("", "muted")
+        self.where = ElidedLabel("", "muted")
         self.former = button(context, "Former", lambda: model.turn(-1), icon="chevron-left")
         self.next = button(context, "Next", lambda: model.turn(1), icon="chevron-right")
         self._build()
         model.page_changed.connect(self._fill)
 
     def _build(self) -> None:
-        rows = QVBoxLayout(self)
+        body = QWidget()  # scrolls in a low window
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(ColumnScroll(body))
+        rows = QVBoxLayout(body)
+        self._sizes()
+        self._context.theme_changed.connect(self._sizes)
         line = FlowLayout()
         line.addWidget(label("First run A beside", "muted"))
         line.addWidget(self.run)
@@ -101,6 +107,12 @@ class RowsPane(QWidget):
         foot.addWidget(self.former)
         foot.addWidget(self.next)
         rows.addLayout(foot)
+
+    def _sizes(self) -> None:
+        """What needs some height to be of use has it at any zoom."""
+        for table in (self.table, self.detail):
+            table.setMinimumHeight(self._context.px(150))
+            table.verticalHeader().setDefaultSectionSize(self._context.px(30))
 
     def show_comparison(self, comparison: Comparison | None) -> None:
         """Offer a comparison's runs and columns."""

@@ -131,7 +131,7 @@ class RoleChips(QWidget):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context = context
-        line = FlowLayout(self)
+        line = self._line = FlowLayout(self)
         self.chips: dict[Role, QPushButton] = {}
         for role in ROLES:
             chip = QPushButton(LOOKS[role].words)
@@ -145,6 +145,10 @@ class RoleChips(QWidget):
             line.addWidget(chip)
         context.theme_changed.connect(self._recolour)
         self._recolour()
+
+    def add(self, widget: QWidget) -> None:
+        """Put another widget into the same line."""
+        self._line.addWidget(widget)
 
     def show_counts(self, counts: Mapping[Role, int]) -> None:
         """Say how many there are of each."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QToolTip
 
 from engine.diagnosis.lineage import Role
@@ -68,6 +68,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self.shown: frozenset[Role] = frozenset(ROLES)
         self._drawn: list[Any] = []
         self._labels: list[Any] = []
+        self._names = 0
         self.setAccessibleName("Timeline of the stay")
         self.setAccessibleDescription(
             "Left and Right go from event to event in time, Up and Down between tracks, plus and "
@@ -143,7 +144,8 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             axis.setTextPen(theme.text)
             axis.setStyle(tickFont=self.font(), hideOverlappingLabels=side == "bottom")
         self.getAxis("bottom").setHeight(self._context.px(50))
-        self.getAxis("left").setWidth(self._context.px(_NAME))
+        self._names = self._room()
+        self.getAxis("left").setWidth(self._names)
         self.showGrid(x=True, y=True, alpha=0.12)
         for line in self._cross:
             line.setPen(pyqtgraph.mkPen(theme.muted, width=1, style=Qt.PenStyle.DashLine))
@@ -165,9 +167,20 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self.select(self.current)
         self._later.start()
 
+    def _room(self) -> int:
+        """Pixels for the items' names: less where the picture is narrow."""
+        share = int(self.width()) * 3 // 10
+        return min(self._context.px(_NAME), max(self._context.px(60), share))
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        names = getattr(self, "_names", 0)  # pyqtgraph resizes it while it is made
+        if names and names != self._room():
+            self.draw()
+
     def _short(self, name: str) -> str:
         """As much of a name as the axis has room for."""
-        room = self._context.px(_NAME) - self._context.px(10)
+        room = self._names - self._context.px(10)
         return QFontMetrics(self.font()).elidedText(name, Qt.TextElideMode.ElideMiddle, room)
 
     def _draw_spans(self, tracks: Tracks) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -21,13 +22,24 @@ from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
 from m4review.app.jobs import Progress
 from m4review.app.links import Place
-from m4review.app.widgets import ElidedLabel, EmptyState, ErrorPanel, button, label, page_layout
+from m4review.app.widgets import (
+    ColumnScroll,
+    ElidedLabel,
+    EmptyState,
+    ErrorPanel,
+    button,
+    label,
+    page_layout,
+)
 from m4review.diff.words import words_of
 from m4review.timeline.events import EventList, RoleChips
 from m4review.timeline.form import CellChooser
 from m4review.timeline.panels import AgentSqlPanel, StepsPanel, ValuePanel
 from m4review.timeline.plot import Timeline
 from m4review.timeline.viewmodel import TimelineViewModel
+
+_WIDE = 760
+"""Pixels at 100 % from which on the panels stand beside the picture, not under it."""
 
 
 class TimelineScreen(Screen):
@@ -78,13 +90,16 @@ class TimelineScreen(Screen):
         page.addLayout(head)
         page.addWidget(self._line)
         page.addWidget(self.errors)
-        page.addWidget(self.chooser)
+        body = QWidget()  # in a low window, or a large zoom, everything under the head scrolls
+        rows = QVBoxLayout(body)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.addWidget(self.chooser)
         waiting = QHBoxLayout()
         self.busy.setTextVisible(False)
         waiting.addWidget(self.busy, 1)
         waiting.addWidget(self.busy_words, 1)
         waiting.addWidget(self.stop)
-        page.addLayout(waiting)
+        rows.addLayout(waiting)
         for panel, name in (
             (self.values, "Value"), (self.steps, "Arithmetic"), (self.agent, "Agent's SQL"),
         ):  # fmt: skip
@@ -99,29 +114,44 @@ class TimelineScreen(Screen):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._splitter)
-        page.addWidget(self._stack, 1)
+        rows.addWidget(self._stack, 1)
+        page.addWidget(ColumnScroll(body), 1)
+        self._sizes()
+
+    def _sizes(self) -> None:
+        """What needs some height to be of use has it at any zoom."""
+        self.plot.setMinimumHeight(self.context.px(210))
+        self.events.setMinimumHeight(self.context.px(120))
+        self.panels.setMinimumHeight(self.context.px(240))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wide = self.width() >= self.context.px(_WIDE)
+        way = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+        if self._splitter.orientation() != way:
+            self._splitter.setOrientation(way)
+            px = self.context.px
+            self._splitter.setSizes([px(800), px(330)] if wide else [px(420), px(260)])
 
     def _picture(self) -> QWidget:
         context, left = self.context, QWidget()
         rows = QVBoxLayout(left)
         rows.setContentsMargins(0, 0, 0, 0)
-        line = QHBoxLayout()
-        line.addWidget(self.chips, 1)
         plot = self.plot
         for text, does, tip in (
             ("Window", plot.fit_window, "Fit the window and what was used (Home)"),
             ("Stay", plot.fit_stay, "Fit the stay (F)"),
             ("All", plot.fit_all, "Fit everything (A)"),
         ):
-            line.addWidget(button(context, text, does, tip=tip))
+            self.chips.add(button(context, text, does, tip=tip))
         for icon, factor, tip in (
             ("zoom-in", 0.7, "Closer (+)"),
             ("zoom-out", 1 / 0.7, "Wider (−)"),
         ):
             each = button(context, "", partial(plot.zoom_by, factor), icon=icon, tip=tip)
             each.setAccessibleName(tip.partition(" ")[0])
-            line.addWidget(each)
-        rows.addLayout(line)
+            self.chips.add(each)
+        rows.addWidget(self.chips)
         self._no_times = label(
             "None of these rows has a time, so there is no picture; they stand in the list.",
             "muted",
@@ -156,6 +186,7 @@ class TimelineScreen(Screen):
         self.column.activated.connect(lambda _: self._other_column())
         self.context.announced.connect(lambda _: model.forget())
         self.context.theme_changed.connect(self._fill_values)
+        self.context.theme_changed.connect(self._sizes)
 
     # --- the screen
 
