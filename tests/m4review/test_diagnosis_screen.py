@@ -1,0 +1,114 @@
+"""The diagnosis screen on a diagnosis made by hand: what is said, and where each row leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from app_window import settle, show_diff
+from diff_factory import make_diff
+
+from engine.diagnosis.model import (
+    NO_ROWS,
+    Change,
+    Clue,
+    ColumnDiagnosis,
+    Diagnosis,
+    KeyDiagnosis,
+    Proposal,
+    Rows,
+    Segment,
+    Signature,
+)
+from m4review.app.links import Place
+from m4review.app.window import MainWindow
+from m4review.diagnosis.view import DiagnosisScreen
+from m4review.diagnosis.viewmodel import scopes_of
+from m4review.diagnosis.words import FAULTS, summary_words
+from m4review.diff.view import DiffScreen
+
+SIGNATURE = Signature(
+    id="offset", title="Constant offset", words="Consistent with one more than the reference.",
+    predicts="the reference + 1", columns=("score",), evidence="source", parameters={"by": 1},
+    explained=40, tested=43, gained=40, broken=2, rows=Rows("s1 = 2", 43), against=NO_ROWS,
+    counter_example=9, change=Change("sofa", "score", "score + 1"),
+)  # fmt: skip
+SEGMENT = Segment(
+    column="score", features=("age",), levels=("65–79",), words="age 65–79",
+    rows=Rows("k1 = 1", 1000), mismatches=Rows("k1 = 1 AND s1 = 2", 14), share=0.04, base=0.0,
+    ratio=None, covered=0.5, difference=(0.01, 0.07), p=0.0001,
+)  # fmt: skip
+FOUND = Diagnosis(
+    task="some-task", mismatches=43, ranked=(SIGNATURE,), unexplained=3,
+    columns=(ColumnDiagnosis("score", 1, 43, (SIGNATURE,), Rows("s1 = 2 AND k1 = 2", 3)),),
+    keys=KeyDiagnosis(1, 2, 3, (), Rows("key_status > 0", 6)), segments=(SEGMENT,),
+    proposals=(
+        Proposal("skill", "The skill says so.", ("score",), "offset",
+                 (Clue("skill", "Add one.", "SKILL.md:3"),), Rows("s1 = 2", 43)),
+    ),
+    notes=("The item set could not be tried.",),
+)  # fmt: skip
+
+
+def test_no_proposal_ever_blames_for_sure() -> None:
+    assert all("may" in words.lower() or "cannot" in words.lower() for words in FAULTS.values())
+
+
+def test_scopes_are_the_table_the_keys_and_each_column() -> None:
+    scopes = scopes_of(FOUND)
+    assert [scope.column for scope in scopes] == ["", "", "score"]
+    assert scopes[1].residual.count == 6
+    assert scopes[2].title == "score (43 mismatches)"
+    words = summary_words(FOUND)
+    assert "40 of them are as the one signature predicts" in words
+    assert "not what caused them" in words
+
+
+@pytest.mark.gui
+def test_every_finding_leads_to_its_rows_in_the_diff(
+    open_window: Callable[..., MainWindow], tmp_path: Path
+) -> None:
+    make_diff(tmp_path / "diff.duckdb", 3_000)
+    window = open_window()
+    diff = show_diff(window, tmp_path / "diff.duckdb")
+    assert isinstance(diff, DiffScreen)
+    diff.run_id = "some-run"
+    screen = window.screens["diagnosis"]
+    assert isinstance(screen, DiagnosisScreen)
+    model = screen.model
+    model.run_id, model.diagnosis, model.scopes = "some-run", FOUND, scopes_of(FOUND)
+    model.changed.emit()
+
+    assert screen.signatures_model.rowCount() == 1
+    assert [screen.tabs.tabText(at) for at in range(4)] == [
+        "Signatures (1)", "Segments (1)", "Proposals (1)", "Notes (1)",
+    ]  # fmt: skip
+
+    def shown() -> tuple[str, str, int | None]:
+        settle(window)
+        query = diff.model.query
+        assert query.chosen is not None
+        assert diff.model.view is not None
+        return query.chosen.sql, query.chosen.words, query.column
+
+    screen.signatures.opened.emit(0)
+    assert window.place == Place("diff", "some-run")
+    assert shown() == ("s1 = 2", "explained by: Constant offset", 1)
+    assert diff.model.view is not None
+    with duckdb.connect(str(tmp_path / "other.duckdb")) as con:
+        con.execute(f"ATTACH '{tmp_path / 'diff.duckdb'}' AS d (READ_ONLY)")
+        assert con.sql("SELECT count(*) FROM d.diff WHERE s1 = 2").fetchall() == [
+            (diff.model.view.count,)
+        ]
+    screen.segments.opened.emit(0)
+    assert shown() == ("k1 = 1 AND s1 = 2", "mismatching, age 65–79", 1)
+    screen.scope.setCurrentIndex(1)
+    screen.residual_button.click()
+    assert shown()[0] == "key_status > 0"
+    assert shown()[2] is None
+    asked: list[Place] = []
+    window.context.went.connect(asked.append)
+    screen.signature_panel.row_asked.emit(9)
+    assert asked == [Place("diff", "some-run", 9)]
