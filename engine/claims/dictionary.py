@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -64,6 +65,7 @@ def read_dictionary(asker: Asker) -> dict[int, Item]:
     return found
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def words_of(label: str) -> frozenset[str]:
     """The words of a label that tell something, abbreviations written out."""
     words = {_SHORT.get(word, word) for word in _WORD.findall(label.lower())}

@@ -17,7 +17,7 @@ from engine.base.files import write_json
 from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.catalogue.task import Task
-from engine.claims.asking import asking
+from engine.claims.asking import Asker, asking
 from engine.claims.checks.agreement import agreement_checks
 from engine.claims.checks.bands import band_checks
 from engine.claims.checks.items import item_checks
@@ -93,20 +93,8 @@ def check_evidence(
     kept = info.path.parent / "claims" / f"{_key(home, material, source, info.digest)}.json"
     if not fresh and (found := _read(kept)) is not None:
         return found
-    checks: list[Check] = []
-    done, total = 0, len(TEXT_CHECKS) + len(DATA_CHECKS) + 1
-    for run in TEXT_CHECKS:
-        job.check()
-        job.progress("claims", done, total, "comparing the texts")
-        checks += run(material)
-        done += 1
     with asking(info, job, memory_limit) as asker:
-        for ask in DATA_CHECKS:
-            job.progress("claims", done, total, "asking the source")
-            checks += ask(material, asker)
-            done += 1
-        checks += outcome_checks(material, asker, home, source)
-    job.progress("claims", total, total, "everything is checked")
+        checks = run_checks(material, asker, home, source)
     evidence = Evidence(
         task=task.name,
         source=source,
@@ -120,10 +108,32 @@ def check_evidence(
             for skill in material.skills
             for number in unread_numbers(skill.document, skill.claims)
         ),
-        checks=_ordered(checks),
+        checks=checks,
     )
     _keep(kept, evidence)
     return evidence
+
+
+def run_checks(material: Material, asker: Asker, home: Home, source: str) -> tuple[Check, ...]:
+    """All checks; an `asker` that is used again asks nothing twice.
+
+    Raises:
+        Cancelled: its job was stopped.
+    """
+    job, checks = asker.job, list[Check]()
+    done, total = 0, len(TEXT_CHECKS) + len(DATA_CHECKS) + 1
+    for run in TEXT_CHECKS:
+        job.check()
+        job.progress("claims", done, total, "comparing the texts")
+        checks += run(material)
+        done += 1
+    for ask in DATA_CHECKS:
+        job.progress("claims", done, total, "asking the source")
+        checks += ask(material, asker)
+        done += 1
+    checks += outcome_checks(material, asker, home, source)
+    job.progress("claims", total, total, "everything is checked")
+    return _ordered(checks)
 
 
 def _ordered(checks: list[Check]) -> tuple[Check, ...]:

@@ -18,7 +18,7 @@ from markdown_it.token import Token
 from engine.preflight.finding import Kind
 
 ASIDE = re.compile(
-    r"\b(?:examples?|pitfalls?|caveats?|references?)\b|^output(?: grain)?$", re.IGNORECASE
+    r"\b(?:examples?|pitfalls?|caveats?|references)\b|^output(?: grain)?$", re.IGNORECASE
 )
 """Headings of sections that state no rules."""
 _FRONT = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)

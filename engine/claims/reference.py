@@ -88,7 +88,12 @@ def reference_rules(key: str) -> ReferenceRules:
         given=_gathered(pair for tree in trees for pair in _given(tree)),
         codes=frozenset(code for tree in trees for code in _codes(tree)).union(*groups.values()),
         groups=groups,
-        cases=tuple(pairs for tree in trees for pairs in _cases(tree) if len(pairs) > 1),
+        cases=tuple(
+            pairs
+            for tree in trees
+            for pairs in (*_cases(tree), *_band_rows(tree))
+            if len(pairs) > 1
+        ),
         windows=frozenset(window for tree in trees for window in _windows(tree)),
         defaults=_gathered(pair for tree in trees for pair in _defaults(tree)),
         products=_gathered(pair for tree in trees for pair in _products(tree)),
@@ -211,6 +216,26 @@ def _cases(tree: exp.Expr) -> Iterator[frozenset[Pair]]:
         if result is not None:
             pairs |= {(number, result) for number in before}
         yield frozenset(pairs)
+
+
+def _band_rows(tree: exp.Expr) -> Iterator[frozenset[Pair]]:
+    """Bands that the SQL holds as rows in order: name, from where, points."""
+    found: dict[str, set[Pair]] = {}
+    before: dict[str, float] = {}
+    for row in tree.find_all(exp.Tuple):
+        if len(row.expressions) != _GROUP or not isinstance(row.expressions[0], exp.Literal):
+            continue
+        name = row.expressions[0].this
+        start, given = _number(row.expressions[1]), _number(row.expressions[2])
+        if given is None:
+            continue
+        if start is not None:
+            ends = {
+                (abs(start), points) for points in (before.get(name), given) if points is not None
+            }
+            found.setdefault(name, set()).update(ends)
+        before[name] = given
+    yield from map(frozenset, found.values())
 
 
 def _windows(tree: exp.Expr) -> Iterator[Window]:

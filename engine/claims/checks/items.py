@@ -121,10 +121,10 @@ def _siblings(  # noqa: PLR0917
         (
             (overlap(item.label, other.label), other)
             for other in items.values()
-            if other.id not in material.named_items
-            and other.id not in material.rules.facts.items
+            if other.category == item.category
             and other.table == item.table
-            and other.category == item.category
+            and other.id not in material.named_items
+            and other.id not in material.rules.facts.items
             and overlap(item.label, other.label) >= _SIBLING
             and other.id in values
         ),

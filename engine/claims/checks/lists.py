@@ -169,6 +169,6 @@ def _spec_texts(spec: Read, material: Material) -> Iterator[Check]:
     whole = spec.document.plain
     known = {
         t for t in material.rules.texts
-        if re.search(rf"(?<![\w/]){re.escape(t.strip())}(?![\w/])", whole, re.IGNORECASE)
+        if re.search(rf"(?<![\w/-]){re.escape(t.strip())}(?![\w/+-])", whole, re.IGNORECASE)
     }  # fmt: skip
     yield from _lost(spec, material.rules, known, share=0.8, least=_LONG)
