@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from engine.base.errors import JudgedFailed, M4Error, UsageError
+from engine.base.text import neutralise
 from engine.cli.context import CliContext, existing, pass_context
 from engine.cli.review_words import (
     brief_words,
@@ -96,8 +97,8 @@ def identity(
     ]
     shown = [
         {
-            "name": f"{each['name']}{' (you)' if each['me'] else ''}",
-            "role": each["role"],
+            "name": f"{neutralise(str(each['name']))}{' (you)' if each['me'] else ''}",
+            "role": neutralise(str(each["role"])),
             "fingerprint": each["fingerprint"],
             "in_words": each["words"],
             "compared": str(each["compared"] or "no")[:10] if not each["me"] else "",
@@ -155,7 +156,7 @@ def status(context: CliContext) -> None:
     total = len(found.outcomes) + len(found.unassigned)
     lines += ["", f"{settled} of {total} tasks are settled, {len(found.outcomes)} assigned."]
     lines += [f"  {outcome.task}: {brief_words(outcome)}" for outcome in found.outcomes]
-    context.result(document, text="\n".join(lines))
+    context.result(document, text=neutralise("\n".join(lines)))
     for problem in state.problems:
         context.say(f"{problem.what}: {problem.words}")
 
@@ -186,7 +187,7 @@ def show(context: CliContext, task: str) -> None:
             differs = ", ".join(item["differs_from"])
             lines.append(f"    decided: {item['decision']}: {item['reason']}")
             lines += [f"    differs from {differs}"] if differs else []
-    context.result(document, text="\n".join(lines))
+    context.result(document, text=neutralise("\n".join(lines)))
 
 
 @command.command(name="open")

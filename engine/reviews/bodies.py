@@ -14,6 +14,10 @@ from engine.reviews.verdicts import Decision
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 
 
+Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")]
+"""The name of a folder; never a path."""
+
+
 class _Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -30,9 +34,9 @@ class Identity(_Body):
 class Assign(_Body):
     """Who reviews what."""
 
-    task: Name
+    task: Slug
     """Name of the task."""
-    family: Name
+    family: Slug
     """Whose PROVENANCE.yaml tells of it."""
     checklist: dict[str, str | int]
     """Kind, version and hash."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from engine.base.text import neutralise
 from engine.reviews.entry import START, Entry, Seen
 from engine.reviews.problem import Problem
 
@@ -40,7 +41,7 @@ def who(author: str, chain: Iterable[Entry]) -> str:
     """The name in an author's first entry, with the beginning of the fingerprint."""
     for entry in chain:
         if entry.kind == "identity":
-            return f"{entry.body.get('name')} ({author[:8]})"
+            return f"{neutralise(str(entry.body.get('name')))} ({author[:8]})"
     return f"somebody ({author[:8]})"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import tomllib
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.base.errors import BadInput
 from engine.reviews.canonical import canonical, sha256
 
+_KIND = re.compile(r"[a-z]{1,40}")
 FOLDER = Path(__file__).parent / "checklists"
 
 
@@ -68,8 +71,11 @@ class Checklist(BaseModel):
         raise BadInput(f"The checklist {self.kind} {self.version} has no item {name!r}.")
 
 
+@functools.cache
 def checklists(kind: str) -> tuple[Checklist, ...]:
-    """All versions for a kind of task, oldest first."""
+    """All versions for a kind of task, oldest first; none for what is no kind."""
+    if not _KIND.fullmatch(kind):
+        return ()
     found = [
         Checklist.model_validate(tomllib.loads(path.read_text("utf-8")))
         for path in FOLDER.glob(f"{kind}-*.toml")

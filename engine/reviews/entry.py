@@ -21,6 +21,7 @@ _CONTEXT = b"m4review ledger entry 1\n"
 """Before what is signed: a signature for another purpose never fits."""
 
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Time = Annotated[str, Field(pattern=r"^2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
 Kind = Literal["identity", "assign", "review", "reveal", "adjudicate"]
 
 
@@ -52,8 +53,8 @@ class Entry(BaseModel):
     """In the author's chain, from 1 without gaps."""
     previous: Hash
     """Hash of the author's entry before; `START` for the first."""
-    at: str
-    """ISO 8601 in UTC, by the author's clock."""
+    at: Time
+    """ISO 8601 in UTC with milliseconds, by the author's clock."""
     seen: dict[Hash, Seen]
     """Other authors' chains as the author knew them: what came before what, without a clock."""
     body: dict[str, Any]
@@ -143,13 +144,11 @@ def parse(data: bytes) -> Entry:
     value = read_canonical(data)
     try:
         entry = Entry.model_validate(value)
-        aware = entry.time.tzinfo is not None
+        _ = entry.time
     except (ValidationError, ValueError, OverflowError) as error:
         raise BadInput("This is no entry of a ledger.") from error
     if entry.format > FORMAT:
         raise BadInput("The entry was written by a newer version.", todo="Use that version.")
-    if not aware:
-        raise BadInput("The entry's time has no zone.")
     public, signature = _bytes(entry.key, 32), _bytes(entry.signature, 64)
     if sha256(public) != entry.author:
         raise BadInput("The entry's key is not that of its author.")

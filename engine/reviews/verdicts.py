@@ -116,9 +116,19 @@ def by_item(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:
 
 
 def complete(
-    checklist: Checklist, items: Iterable[str], given: Mapping[str, Verdict]
+    checklist: Checklist,
+    items: Iterable[str],
+    given: Mapping[str, Verdict],
+    *,
+    strict: bool = True,
 ) -> list[Verdict]:
     """The verdicts in the checklist's order, if nothing is left open.
+
+    Args:
+        checklist: what is asked.
+        items: which of its items.
+        given: answers by item.
+        strict: also each answer must be complete; what was signed long ago is only counted.
 
     Raises:
         BadInput: names every item that is unanswered or incomplete.
@@ -128,7 +138,7 @@ def complete(
         f"{item.title} ({item.id}) is not answered" for item in wanted if item.id not in given
     ]
     for item in wanted:
-        if item.id in given:
+        if strict and item.id in given:
             problems += [f"{item.title} ({item.id}) {what}" for what in _lacks(given[item.id])]
     extra = sorted(set(given) - {item.id for item in wanted})
     problems += [f"{name} is not asked here" for name in extra]

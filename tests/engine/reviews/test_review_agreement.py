@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.reviews.agreement import Figure, Pair, agreements, gwet, kappa, linear_weights, raw
@@ -88,21 +88,22 @@ def test_the_figures_are_their_definitions(answers: Answers, linear: bool) -> No
                 assert figure.low <= figure.value <= figure.high
 
 
-@given(st.lists(st.tuples(st.sampled_from(ABC), st.sampled_from(ABC)), min_size=3, max_size=15))
+@settings(max_examples=15)
+@given(st.lists(st.tuples(st.sampled_from(ABC), st.sampled_from(ABC)), min_size=3, max_size=8))
 def test_standard_errors_are_those_of_the_derivative(answers: Answers) -> None:
     """Each item's part, found by giving it a little more weight."""
     for measure in (kappa, gwet):
         figure = measure(answers, ABC)
         if figure.value is None or figure.standard_error is None:
             continue
-        n, times = len(answers), 4000
+        n, times = len(answers), 400
         parts = []
         for answer in answers:
             heavier = measure(answers * times + [answer], ABC)
             assert heavier.value is not None
             parts.append((heavier.value - figure.value) * (n * times + 1))
         error = math.sqrt(sum(part**2 for part in parts) / (n * (n - 1)))
-        assert figure.standard_error == pytest.approx(error, rel=1e-2, abs=1e-3)
+        assert figure.standard_error == pytest.approx(error, rel=2e-2, abs=2e-3)
 
 
 def test_items_of_one_task_are_no_independent_items() -> None:

@@ -163,6 +163,7 @@ def test_a_change_makes_stale_what_rests_on_it_and_only_that_is_asked(
     assert not task["settled"]
 
 
+@pytest.mark.slow
 def test_nothing_is_ticked_and_an_open_item_is_refused_in_words(person: Somebody) -> None:
     a, _, _ = team(person)
     form = a.home.parent / "form.yaml"
@@ -184,6 +185,7 @@ def test_nothing_is_ticked_and_an_open_item_is_refused_in_words(person: Somebody
     assert "never change" in a.does("submit", str(form), fails=2)["text"]
 
 
+@pytest.mark.slow
 def test_a_text_that_changed_while_the_form_was_open_is_asked_again(
     person: Somebody, content: Path
 ) -> None:

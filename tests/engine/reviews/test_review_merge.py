@@ -65,8 +65,8 @@ def told(state: State) -> list[str]:
     return [problem.what for problem in state.problems]
 
 
-FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-MANY = settings(max_examples=60)
+FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=40)
 
 
 @pytest.mark.slow
@@ -87,6 +87,7 @@ def test_any_partition_any_order_any_number_of_times(
     assert state_of(found.entries) == state_of(world)
 
 
+@pytest.mark.slow
 @MANY
 @given(data=st.data())
 def test_the_order_in_which_entries_are_read_says_nothing(
@@ -102,6 +103,7 @@ def set_of(entries: Sequence[Entry]) -> list[Entry]:
     return list({entry.id: entry for entry in entries}.values())
 
 
+@pytest.mark.slow
 @MANY
 @given(data=st.data())
 def test_no_part_of_a_ledger_opens_a_review_before_all_have_signed(

@@ -94,9 +94,14 @@ def test_who_was_not_asked_and_what_is_not_open_do_not_count(place: Place) -> No
     decide(place, asked, [one, two], ["units", "windows"])
     found = state(place).assignments[asked.id]
     assert set(found.reviews) == {A.author, B.author}
-    # The early decision fits now; where it was made is its author's chain, not ours to order.
-    assert found.adjudication is not None
-    assert list(found.adjudication.decisions) == ["units"]
+    assert found.adjudication is None
+    words = " ".join(p.words for p in state(place).problems if p.what == "broken")
+    assert "decides before the verdicts could be read" in words
+    assert "other reviews or items than are open" in words
+    decide(place, asked, [one, two], ["units"])
+    decided = state(place).assignments[asked.id].adjudication
+    assert decided is not None
+    assert list(decided.decisions) == ["units"]
 
 
 def test_a_key_of_another_review_and_a_review_without_an_answer_open_nothing(place: Place) -> None:
@@ -169,3 +174,33 @@ def test_fingerprints_can_be_spoken() -> None:
     assert Fingerprint("7f000001" + "0" * 56).words.startswith("lusab-babad")
     assert "01" * 8 not in repr(A)
     assert len(ITEMS) == 12
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"task": "../../x"},
+        {"checklist": {"kind": "../x", "version": 1, "sha256": "0" * 64}},
+        {"checklist": {"kind": "/x", "version": 1, "sha256": "0" * 64}},
+        {"items": ["no-such-item"]},
+        {"items": []},
+        {"reviewers": [A.author]},
+        {"reviewers": [A.author, A.author]},
+        {"adjudicator": A.author},
+        {"more": 1},
+    ],
+)
+def test_an_assignment_that_makes_no_sense_is_told_and_no_more(
+    place: Place, change: dict[str, object]
+) -> None:
+    body = assignment(place).body
+    say(place, C, "assign", {**body, **change})
+    found = state(place)
+    assert len(found.assignments) == 1
+    assert len(found.problems) == 1
+
+
+def test_a_time_that_cannot_be_reckoned_with_is_no_time(place: Place) -> None:
+    for at in ("0001-01-01T00:00:00.000Z", "2026-11-30", "20261130T000000Z", "2026-13-01T00:00"):
+        with pytest.raises(BadInput):
+            say(place, A, "reveal", {"review": "0" * 64, "key": "x"}, at=at)
