@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -27,6 +28,8 @@ from m4review.diff.valuetable import Row, ValueTable
 from m4review.diff.viewmodel import DiffViewModel
 from m4review.diff.words import printed, signed_duration
 
+_NARROW = 1.5
+"""Zoom from which on chart and table stand below each other."""
 _LISTED = 40
 """Bins of the scatter that are listed beside it, the fullest first."""
 
@@ -168,10 +171,16 @@ class ColumnPage(QWidget):
         column.addWidget(label(title, "section"))
         if note:
             column.addWidget(label(note, "muted", wrap=True))
-        line = QHBoxLayout()
+        # In large letters there is no room for two beside each other.
+        across = self._context.zoom < _NARROW
+        ways = QBoxLayout.Direction
+        line = QBoxLayout(ways.LeftToRight if across else ways.TopToBottom)
         for part in parts:
             stretch = 3 if isinstance(part, Chart) else 2
-            line.addWidget(part, stretch, Qt.AlignmentFlag.AlignTop)
+            if across:
+                line.addWidget(part, stretch, Qt.AlignmentFlag.AlignTop)
+            else:
+                line.addWidget(part)
         column.addLayout(line)
         self._body.addWidget(frame)
 
@@ -232,7 +241,7 @@ class ColumnPage(QWidget):
         if not rows:
             self._card(title, note)
             return
-        chart = BarChart(self._context, title, title)
+        chart = BarChart(self._context, title, "agent − reference")
         special = frozenset(
             at for at, bar in enumerate(found.bars) if bar.low is None or bar.high is None
         )
@@ -306,7 +315,7 @@ class ColumnPage(QWidget):
         chart = CurveChart(
             self._context,
             "Match rate against tolerance",
-            f"tolerance{' (seconds)' if unit else ''}, one step for each that changes something",
+            f"tolerance{' (seconds)' if unit else ''}",
             "% that match",
         )
         what_if = dict(self._diff.query.tolerances).get(study.position)
@@ -323,7 +332,10 @@ class ColumnPage(QWidget):
         )  # fmt: skip
         table.chosen.connect(lambda row: set_to(int(row.condition)))
         self.tables["curve"] = table
-        note = "A click on a point tries that tolerance as a what-if; the score is not touched."
+        note = (
+            "One step for each tolerance that changes something. A click on a point tries it as a "
+            "what-if; the score is not touched."
+        )
         if study.unknown:
             note += (
                 f" {study.unknown:,} pairs keep their scored status: their distance is not known."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -122,8 +123,6 @@ class FilterBar(QWidget):
             chip.toggled.connect(lambda on, which=kind: self._model.toggle_kind(which, on))
             self.chips[kind] = chip
             second.addWidget(chip)
-        line = QHBoxLayout()
-        line.addLayout(second, 1)
         rows.addLayout(first)
         expert = QHBoxLayout(self.sql_line)
         expert.setContentsMargins(0, 0, 0, 0)
@@ -134,13 +133,18 @@ class FilterBar(QWidget):
         )
         self.sql_line.hide()
         rows.addWidget(self.sql_line)
-        rows.addLayout(line)
-        self._second = line
+        rows.addLayout(second)
+        self._second = second
 
     @property
-    def second_row(self) -> QHBoxLayout:
-        """The row of kinds; the screen adds its own buttons at the right."""
+    def second_row(self) -> FlowLayout:
+        """The row of kinds; the screen adds its own buttons. It breaks where there is no room."""
         return self._second
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # What breaks into more lines needs their height; the page would squeeze it otherwise.
+        self.setMinimumHeight(self.heightForWidth(event.size().width()))
 
     def set_layout_of(self, layout: Layout) -> None:
         """Offer the columns of an opened file."""

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 210
 """Width of the side panel at least."""
+_LOWEST = 60
+"""Height of table and side panel at least."""
 
 
 class DiffParts(Screen):
@@ -124,13 +126,15 @@ class DiffParts(Screen):
             self.export_button,
             self.panel_button,
         ):
-            self.filters.second_row.addWidget(each, 0, Qt.AlignmentFlag.AlignTop)
+            self.filters.second_row.addWidget(each)
         self._table_place = QWidget()
         self._stack = QStackedLayout(self._table_place)
         self.empty = EmptyState(
             context, "git-compare-arrows", "Opening the diff…", "Large ones take a moment."
         )
         self._stack.addWidget(self.empty)
+        for place in (self._table_place, self.panels):
+            place.setMinimumHeight(context.px(_LOWEST))  # else they push the filters together
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.addWidget(self._table_place)
