@@ -99,7 +99,7 @@ def test_without_a_script_there_is_nothing_to_run():
 
 @pytest.mark.parametrize("name", ["nonsense", "Codex", ""])
 def test_unknown_agents_are_refused_by_name(name):
-    with pytest.raises(UsageError, match=name):
+    with pytest.raises(UsageError, match=rf"no agent called {name}\."):
         find_agent(name)
 
 
