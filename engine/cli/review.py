@@ -180,6 +180,10 @@ def show(context: CliContext, task: str) -> None:
         own = acts.own_verdicts(desk, sealed)
         document["own"] = [verdict.model_dump() for verdict in (own or {}).values()]
     lines = [f"{name}: {brief_words(found[0])}"]
+    lines += [
+        f"  you said, under seal: {v['item']}: {v['verdict']} {v['text']}".rstrip()
+        for v in document.get("own", [])
+    ]
     for item in document["items"]:
         lines.append(f"  {item['title']}: {item['words']}")
         lines += [f"    {v['by']}: {v['verdict']} {v['text']}".rstrip() for v in item["verdicts"]]

@@ -57,7 +57,10 @@ def brief_words(outcome: Outcome) -> str:
     counts: dict[str, int] = {}
     for each in outcome.items:
         counts[WORDS[each.standing]] = counts.get(WORDS[each.standing], 0) + 1
-    told = "; ".join(f"{number} items {words}" for words, number in counts.items())
+    told = "; ".join(
+        f"{number} {'item' if number == 1 else 'items'}: {words}"
+        for words, number in counts.items()
+    )
     changed = f" (changed: {', '.join(outcome.changed)})" if outcome.changed else ""
     return f"{told}{changed}"
 
