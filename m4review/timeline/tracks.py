@@ -15,6 +15,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _REACH = 0.3
 """How far a value lifts a mark from the middle of its track; tracks are 1 apart."""
+_SHORT = 48.0
+"""Hours; what lasts longer (a stay, an admission) says nothing about where to look."""
 _LONGEST = 366 * 24.0
 """Hours; a window or stay longer than this is not what a picture begins with."""
 
@@ -88,9 +90,10 @@ class Tracks:
             if span.start is not None and span.end is not None and span.end - span.start < _LONGEST
             for at in (span.start, span.end)
         ]
-        used = self.timed & (self.role == 0) & np.isnan(self.end)
+        used = self.timed & (self.role == 0) & ~(self.end - self.start > _SHORT)
         if used.any():
-            marks += [float(self.start[used].min()), float(self.start[used].max())]
+            ends = np.where(np.isnan(self.end), self.start, self.end)
+            marks += [float(self.start[used].min()), float(ends[used].max())]
         return _wide(marks) if marks else self.of_stay()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -130,8 +130,14 @@ class TimelineScreen(Screen):
         way = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
         if self._splitter.orientation() != way:
             self._splitter.setOrientation(way)
-            px = self.context.px
-            self._splitter.setSizes([px(800), px(330)] if wide else [px(420), px(260)])
+            QTimer.singleShot(0, self, self._share)
+
+    def _share(self) -> None:
+        """Give the panels what they need and the picture the rest."""
+        wide = self._splitter.orientation() == Qt.Orientation.Horizontal
+        whole = self._splitter.width() if wide else self._splitter.height()
+        panels = self.context.px(330 if wide else 260)
+        self._splitter.setSizes([max(panels, whole - panels), panels])
 
     def _picture(self) -> QWidget:
         context, left = self.context, QWidget()
@@ -275,6 +281,8 @@ class TimelineScreen(Screen):
 
     def _fill(self) -> None:
         page, model = self.model.page, self.model
+        if page is not None and self._stack.currentWidget() is self.empty:
+            QTimer.singleShot(0, self, self._share)  # only now it has a size to be shared
         self._stack.setCurrentWidget(self._splitter if page is not None else self.empty)
         self.pointed.setText("")
         self.plot.show_tracks(model.tracks, model.clock)
