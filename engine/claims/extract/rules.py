@@ -35,7 +35,7 @@ _FORMULA = re.compile(
 def rule_claims(document: Document) -> Iterator[Claim]:
     """All kinds of this module."""
     for row in document.rows:
-        if not row.aside and row.cells:
+        if not row.aside and row.cells and "item" not in row.header:
             subject = row.cells[0].text
             for cell in row.cells[1:]:
                 yield from _bands(document, cell, subject)

@@ -1,0 +1,90 @@
+"""Evidence as a whole: kept, asked again when something changes, told as JSON, never a write."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from engine.base.errors import Cancelled, UsageError
+from engine.base.jobs import SimpleJob
+from engine.base.paths import Home
+from engine.catalogue.task import find_task
+from engine.claims import Check, Evidence, check_evidence, evidence_document
+from engine.claims.exporting import SUPPRESSED
+from engine.cli.main import run
+from engine.sources import find_source
+
+pytestmark = pytest.mark.shared_data
+
+
+def test_evidence_is_kept_until_a_text_changes(
+    small_built_copy: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, task = small_built_copy, find_task("mimic-vasopressor-equivalents")
+    before = find_source(home, "mimic-demo")
+    first = check_evidence(home, task, "mimic-demo", job=SimpleJob())
+    assert first.source_digest == before.digest
+    assert find_source(home, "mimic-demo") == before
+    assert all(check.query for check in first.checks if check.against == "source")
+
+    kept = sorted((before.path.parent / "claims").glob("*.json"))
+    assert len(kept) == 1
+    again = check_evidence(home, task, "mimic-demo", job=SimpleJob())
+    assert again.made_at == first.made_at
+    assert [c.words for c in again.checks] == [c.words for c in first.checks]
+
+    path = task.skill_folders[0] / "SKILL.md"
+    text = path.read_text(encoding="utf-8").replace("rate / 100 |", "rate / 10 |")
+    changed = check_evidence(home, task, "mimic-demo", job=SimpleJob(), texts={path: text})
+    assert len(list((before.path.parent / "claims").glob("*.json"))) == 2
+    wrong = [check for check in changed.of("disagrees") if check.name == "factor"]
+    assert len(wrong) == 1
+    assert text.split("\n")[wrong[0].line - 1].startswith("| 221662 | Dopamine")
+
+    kept[0].write_text("not JSON", encoding="utf-8")
+    assert check_evidence(home, task, "mimic-demo", job=SimpleJob()).checks == first.checks
+
+    assert run(["--json", "--home", str(home.root), "evidence-check", task.name, "mimic-demo"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdicts"]["agrees"] == len(first.of("agrees"))
+    assert document["claims"][0]["id"] == first.claims[0].id
+
+
+def test_small_counts_stay_here() -> None:
+    result = {
+        "item": 7, "rows": 2000, "stays": 40, "missing": 3, "missing_share": 0.0015, "low": 1.0,
+        "high": 9.0, "quantiles": {"0.01": 1.5, "0.05": 2.0, "0.5": 5.0},
+        "units": {"mL": 5, "L": 90},
+        "histogram": {"from": 1, "to": 9, "rows": {"0": 4, "1": 90}},
+    }  # fmt: skip
+    check = Check("c", "agrees", "", "source", "skill", 1, 1, result=result)
+    found = Evidence("t", "s", "d", "h", {}, "now", (), (), (check,))
+    assert evidence_document(found, local=True)["checks"][0]["result"] == result
+    told = evidence_document(found)["checks"][0]["result"]
+    assert told == {
+        "item": 7, "rows": 2000, "stays": 40, "missing": SUPPRESSED, "missing_share": SUPPRESSED,
+        "quantiles": {"0.01": 1.5, "0.05": 2.0, "0.5": 5.0}, "units": {"mL": SUPPRESSED, "L": 90},
+        "histogram": {"from": 1, "to": 9, "rows": {"0": SUPPRESSED, "1": 90}},
+    }  # fmt: skip
+    few = Evidence(
+        "t", "s", "d", "h", {}, "now", (), (), (replace(check, result={**result, "rows": 100}),)
+    )
+    told = evidence_document(few)["checks"][0]["result"]
+    assert told["quantiles"] == {"0.5": 5.0}
+    assert told["histogram"] is None
+
+
+def test_another_kind_of_source_is_refused(small_built: Home) -> None:
+    with pytest.raises(UsageError, match="is not"):
+        check_evidence(small_built, find_task("eicu-gcs"), "mimic-demo", job=SimpleJob())
+
+
+def test_it_can_be_cancelled(small_built_copy: Home) -> None:
+    job = SimpleJob()
+    job.on_progress = lambda *_: job.cancel()
+    with pytest.raises(Cancelled):
+        check_evidence(small_built_copy, find_task("mimic-meld-24h"), "mimic-demo", job=job)
+    kept = find_source(small_built_copy, "mimic-demo").path.parent / "claims"
+    assert not kept.exists()
