@@ -15,6 +15,7 @@ from engine.agents.traces import TraceStep
 from engine.base.duck import connect, in_words, quote, quote_text
 from engine.base.errors import M4Error, UsageError
 from engine.base.jobs import Job
+from engine.base.text import neutralise
 from engine.catalogue.task import Task, find_task
 from engine.diagnosis.lineage import CellLineage, Value
 from engine.references import open_reference
@@ -24,6 +25,8 @@ from m4review.diff.layout import CELL_WORDS, CellStatus, KeyStatus
 if TYPE_CHECKING:
     from engine.workbench import Workbench
 
+_LONGEST = 400_000
+"""Bytes of a script that are looked at."""
 MOST_STATEMENTS = 40
 """Statements of the agent that are shown; how many are left out is said."""
 
@@ -33,9 +36,11 @@ class Statement:
     """One SQL statement of the agent that names the column."""
 
     step: int
-    """Step of the run's trace, from 1."""
+    """Step of the run's trace, from 1; 0 for a file that the agent left."""
     sql: str
     """As the agent wrote it."""
+    file: str = ""
+    """Name of the file that it stands in, where it is no step."""
 
 
 @dataclass(frozen=True)
@@ -235,11 +240,24 @@ def _statements(
     workbench: Workbench, run_id: str, column: str
 ) -> tuple[tuple[Statement, ...], int]:
     try:
-        steps = workbench.run_trace(run_id).steps
+        found = naming(workbench.run_trace(run_id).steps, column)
     except M4Error:
-        return (), 0
-    found = naming(steps, column)
+        found = ()
+    if not found:
+        found = _in_files(workbench.run_record(run_id).folder / "agent", column)
     return found[:MOST_STATEMENTS], max(0, len(found) - MOST_STATEMENTS)
+
+
+def _in_files(folder: Path, column: str) -> tuple[Statement, ...]:
+    """The scripts that a run kept and that name the column: an agent without steps is one."""
+    found = []
+    for path in sorted(folder.glob("*")):
+        if path.suffix in (".sql", ".py") and path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                text = neutralise(file.read(_LONGEST).decode("utf-8", "replace"))
+            if column.casefold() in text.casefold():
+                found.append(Statement(0, text, path.name))
+    return tuple(found)
 
 
 def naming(steps: Sequence[TraceStep], column: str) -> tuple[Statement, ...]:

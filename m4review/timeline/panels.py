@@ -202,7 +202,8 @@ class AgentSqlPanel(QWidget):
         self.choice.clear()
         for statement in statements:
             first = next((line for line in statement.sql.splitlines() if line.strip()), "")
-            self.choice.addItem(f"Step {statement.step}: {first.strip()[:60]}")
+            where = statement.file or f"Step {statement.step}"
+            self.choice.addItem(f"{where}: {first.strip()[:60]}")
         self.choice.setCurrentIndex(len(statements) - 1)
         for each in (self.choice, self.go, self.text):
             each.setVisible(bool(statements))
@@ -212,8 +213,9 @@ class AgentSqlPanel(QWidget):
             self.words.setText("This is a cell of the reference alone, without a run.")
         elif not statements:
             self.words.setText(
-                f"No SQL statement of the run's trace names {page.place.column}. The agent may "
-                "have written it in a program or by a pattern; the trace shows every step."
+                f"No SQL statement of the run's trace, nor a script it kept, names "
+                f"{page.place.column}. The agent may have written it in a program or by a "
+                "pattern; the trace shows every step."
             )
         else:
             many = "statements name" if len(statements) > 1 else "statement names"
@@ -226,6 +228,7 @@ class AgentSqlPanel(QWidget):
         agent = self._page.agent if self._page is not None else None
         if agent is not None and 0 <= at < len(agent.statements):
             self.text.setPlainText(agent.statements[at].sql)
+            self.go.setEnabled(agent.statements[at].step > 0)
             column = self._page.place.column if self._page is not None else ""
             if self.text.find(column):  # the first mention in sight
                 self.text.centerCursor()
@@ -233,5 +236,5 @@ class AgentSqlPanel(QWidget):
     def _go(self) -> None:
         agent = self._page.agent if self._page is not None else None
         at = self.choice.currentIndex()
-        if agent is not None and 0 <= at < len(agent.statements):
+        if agent is not None and 0 <= at < len(agent.statements) and agent.statements[at].step:
             self.step_asked.emit(agent.statements[at].step)
