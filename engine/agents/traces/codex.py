@@ -230,6 +230,9 @@ def inner_command(text: str) -> str:
     """The command line without the ``/bin/bash -lc '…'`` that codex puts around it."""
     if not re.match(r"\S*\b(?:ba|z|da)?sh\s+-\w*c\s", text):
         return text
+    # The usual case at once: splitting goes letter by letter, and programs are long.
+    if plain := re.fullmatch(r"[\w/.]++\s+-\w*c\s+(?:'([^']*+)'|\"([^\"\\]*+)\")", text):
+        return plain[1] if plain[1] is not None else plain[2]
     try:
         words = shlex.split(text)
     except ValueError:

@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import sqlglot
@@ -45,6 +46,14 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _COMMENTS = re.compile(r"(?:\s++|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+_BEGINS = re.compile(r"(?:select|with|from)\b", re.IGNORECASE)
+_WRITES = re.compile(r"copy|export", re.IGNORECASE)
+# A backslash may stand for a character of the address.
+_FETCHES = re.compile(r"install|://|\\", re.IGNORECASE)
+_ONE = re.compile(
+    r"(?=[^\w;]*+\w)(?:[^'\"$`\\;#{}@/-]|'[^'\\]*+'|\"[^\"\\]*+\"|-(?!-)|/(?![*/]))++;?\s*+"
+)
+"""A text that is plainly one statement: whole strings, no comments, no other quoting."""
 _STRINGS = (TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING)
 _READERS = re.compile(r"read_\w+|parquet_\w+|sniff_csv|glob|st_read\w*|\w+_scan|query|delta_scan")
 REMOTE = re.compile(
@@ -65,6 +74,13 @@ class Fetch:
 
 def statements(text: str) -> tuple[str, ...]:
     """The statements of an SQL text, as they are written; empty when it cannot be read."""
+    if len(text) <= MAX_SQL and _ONE.fullmatch(text):
+        return (text.strip(),)  # long traces hold thousands, and tokens cost milliseconds
+    return split(text)
+
+
+def split(text: str) -> tuple[str, ...]:
+    """The statements of an SQL text by its tokens; see `statements`."""
     tokens = _tokens(text)
     found: list[str] = []
     begin: int | None = None
@@ -89,6 +105,9 @@ def is_sql(text: str) -> bool:
         return True
     if not re.search(r"\b(?:select|from)\b", text, re.IGNORECASE):
         return False
+    # Comments may be nested, which the expression does not see.
+    if "/*" not in text and not _BEGINS.match(text, begin.end() if begin else 0):
+        return False
     tokens = _tokens(_filled(text))
     if not tokens or tokens[0].token_type not in _QUERY:
         return False
@@ -108,6 +127,8 @@ def pretty(text: str) -> str:
 
 def written_by(text: str) -> tuple[str, ...]:
     """Files that ``COPY … TO`` and ``EXPORT DATABASE`` would write."""
+    if not _WRITES.search(text):
+        return ()
     tokens = _tokens(text)
     paths: list[str] = []
     copying = exporting = False
@@ -126,6 +147,8 @@ def written_by(text: str) -> tuple[str, ...]:
 
 def fetches(text: str) -> tuple[Fetch, ...]:
     """What in an SQL text reads from or writes to another machine, or fetches an extension."""
+    if not _FETCHES.search(text):
+        return ()
     tokens = _tokens(text)
     found: list[Fetch] = []
     for index, token in enumerate(tokens):
@@ -162,6 +185,7 @@ def _is_fetched(tokens: Sequence[Token], index: int) -> bool:
     ) or before.text.upper() in ("FROM", "TO", "DATABASE", "EXISTS", "ATTACH")
 
 
+@lru_cache(maxsize=8)  # one text is asked about several times, at its start and its end
 def _tokens(text: str) -> Sequence[Token]:
     if len(text) > MAX_SQL:
         return ()

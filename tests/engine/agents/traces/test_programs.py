@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.agents.traces import WrittenFile, pretty_sql
+from engine.agents.traces.codex import inner_command
 from engine.agents.traces.programs import Known, look
 from engine.agents.traces.python import look_python
 from engine.agents.traces.shell import calls_in
-from engine.agents.traces.sql import is_sql, statements
+from engine.agents.traces.sql import is_sql, split, statements
 
 PATCH = """apply_patch <<'E'
 *** Begin Patch
@@ -167,3 +168,33 @@ def test_no_text_is_too_deep_or_too_slow(text: str):
     look(text, Known())
     look_python(text)
     is_sql(text)
+
+
+PIECES = st.sampled_from(
+    [
+        *"SELECT a;'\"-/*$#{}\\\n .,()@`%:E",
+        *("'x;y'", '"c d"', "--", "/*", "*/", "$$", "FROM t", ";\n"),
+    ]
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=30))
+def test_plain_statements_are_told_apart_as_by_their_tokens(text: str):
+    assert statements(text) == split(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "inner"),
+    [
+        ("/bin/bash -lc 'ls -la'", "ls -la"),
+        ("bash -lc \"ls 'a b'\"", "ls 'a b'"),
+        (r"/bin/bash -lc 'echo '\''x'\'", "echo 'x'"),
+        (r'/bin/bash -lc "echo \"x\""', 'echo "x"'),
+        ("/bin/bash -lc ls", "ls"),
+        ("/bin/bash -lc 'a' b", "/bin/bash -lc 'a' b"),
+        ("/bin/bash -lc 'a", "/bin/bash -lc 'a"),
+    ],
+)
+def test_the_command_in_a_shell(text: str, inner: str):
+    assert inner_command(text) == inner
