@@ -28,7 +28,7 @@ test-fast: ## the inner loop: no slow tests, no journeys, each edge case once (A
 
 proofs: ## the long proofs whole: every planted error, a thousand traced cells of every target
 	@$(SETUP) dev
-	@QT_QPA_PLATFORM=offscreen M4REVIEW_TEST_PROOFS=all $(BIN)/python -m pytest -n 2 --dist worksteal tests/engine/diagnosis $(ARGS)
+	@QT_QPA_PLATFORM=offscreen M4REVIEW_TEST_PROOFS=all $(BIN)/python -m pytest -n 2 --dist worksteal tests/engine/diagnosis tests/engine/claims $(ARGS)
 
 lint: ## ruff, mypy (strict), import contracts, the layout of SQL
 	@$(SETUP) dev

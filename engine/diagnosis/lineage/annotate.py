@@ -404,8 +404,7 @@ class _One:
         found = self._scope.find(node)
         if found is not None:
             columns.add(found)
-        elif not node.table and node.name.lower() in self._scope.named:
-            named = self._scope.named[node.name.lower()]
+        elif (named := self._scope.output(node)) is not None:
             self._collect(named, columns, texts, ranks=ranks)
         else:
             texts |= _outside(self._scope, node)

@@ -149,7 +149,7 @@ def _leaf(block: Block, name: str, table: str, alias: str, met: list[exp.Expr]) 
     rules = [("true", _sql(c)) for c in met if not _is_identity(c)]
     rules += [
         (_guard(block, test, alias), _sql(test))
-        for test in expression.find_all(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
+        for test in _tests(expression)
         if _only_of(block, test, alias) and not _is_identity(test) and not _in_met(test, met)
     ]
     if not identity and not rules and table in FRAME:
@@ -161,6 +161,13 @@ def _leaf(block: Block, name: str, table: str, alias: str, met: list[exp.Expr]) 
         tuple(dict.fromkeys(_sql(c) for c in identity)),
         tuple(dict.fromkeys(rules)),
     )
+
+
+def _tests(expression: exp.Expr) -> Iterator[exp.Expr]:
+    """Comparisons in an expression, those of subqueries left out."""
+    for node in expression.walk(prune=lambda n: isinstance(n, (exp.Exists, exp.Select))):
+        if isinstance(node, (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)):
+            yield node
 
 
 FRAME = frozenset(

@@ -84,6 +84,13 @@ class Scope:
                 return alias, name
         return None
 
+    def output(self, column: exp.Column) -> exp.Expr | None:
+        """The SELECT's own output that a bare name means, if it is not that column itself."""
+        named = None if column.table else self.named.get(column.name.lower())
+        if isinstance(named, exp.Column) and named.name.lower() == column.name.lower():
+            return None
+        return named
+
     def columns(self, expression: exp.Expr) -> Iterator[tuple[Scope, str, str]]:
         """All columns of an expression (subqueries left out), each with the scope it is of.
 
@@ -99,8 +106,8 @@ class Scope:
         found = self.find(node)
         if found is not None:
             yield self, *found
-        elif not node.table and node.name.lower() in self.named:
-            yield from self.columns(self.named[node.name.lower()])
+        elif (named := self.output(node)) is not None:
+            yield from self.columns(named)
         elif self.parent is not None:
             yield from self.parent._resolved(node)  # noqa: SLF001 - its own kind
         else:

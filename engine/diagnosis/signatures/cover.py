@@ -68,7 +68,7 @@ def greedy(
         gained = _gain(best, left, weights)
         least = max(1, math.ceil(_LEAST_SHARE * total)) if chosen else 1
         if best_score <= 0 or gained < least or (best.free and _gain(best, left, {}) < _FREE_LEAST):
-            pool.remove(best)
+            pool = _but(pool, best)
             if best_score <= 0:
                 break
             continue
@@ -84,7 +84,7 @@ def greedy(
             for position, rows in left.items()
             if (rest := _without(rows, best.cells.get(position))).size
         }
-        pool.remove(best)
+        pool = _but(pool, best)
     return chosen, left
 
 
@@ -194,3 +194,8 @@ def _union(parts: Sequence[RowList]) -> RowList:
     if not parts:
         return np.empty(0, dtype=np.int64)
     return np.unique(np.concatenate(parts))
+
+
+def _but(pool: list[Candidate], one: Candidate) -> list[Candidate]:
+    """All but this one; by identity, since candidates hold arrays that have no plain equality."""
+    return [other for other in pool if other is not one]

@@ -1,10 +1,14 @@
-"""Planted defects are found without a hand-typed query, and sound texts raise few alarms."""
+"""Planted defects are found without a hand-typed query, and sound texts raise few alarms.
+
+``make proofs`` tries all of them, ``make test`` some.
+"""
 
 from __future__ import annotations
 
 import pytest
 from finding import Finder
 from plants import BY_HAND, HELD_OUT, Plant, generated
+from proofs import WHOLE
 
 from engine.catalogue.task import list_tasks
 
@@ -23,8 +27,9 @@ def test_nine_of_ten_defects_are_found(
     evidence: Finder, plants: tuple[Plant, ...], least: int
 ) -> None:
     assert len(set(plants)) >= least
+    plants = plants if WHOLE else plants[::8]
     missed = [plant for plant in plants if not evidence.finds(plant)]
-    assert len(missed) <= (1 - SHARE) * len(plants), missed
+    assert len(missed) <= max(1, (1 - SHARE) * len(plants)), missed
 
 
 @pytest.mark.slow
@@ -33,7 +38,7 @@ def test_sound_texts_raise_at_most_two_alarms_per_task(evidence: Finder) -> None
     tasks = list_tasks()
     assert len(tasks) == 28
     alarms: dict[tuple[str, ...], set[tuple[str, str]]] = {}
-    for task in tasks:  # a raw task mostly has the texts of the other one
+    for task in tasks if WHOLE else tasks[::6]:  # a raw task mostly has the texts of the other one
         texts = (
             task.target,
             task.instruction,

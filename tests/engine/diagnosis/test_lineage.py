@@ -183,7 +183,7 @@ def test_every_table_behind_a_target_has_a_shape():
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT (SELECT max(b.x) FROM s.t AS b) AS x FROM s.t",
+        "SELECT (SELECT max(b.x) AS m FROM s.t AS b) AS x FROM s.t",
         "SELECT a.x FROM s.t AS a RIGHT JOIN s.t AS b ON a.x = b.x",
         "SELECT x FROM s.t EXCEPT SELECT y FROM s.t",
         "SELECT z FROM s.t",
