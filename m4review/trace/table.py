@@ -78,21 +78,13 @@ class StepTable(QAbstractTableModel):
 
     def put(self, steps: Iterable[TraceStep]) -> None:
         """Take new steps and newer states of old ones."""
-        steps = list(steps)
+        steps = sorted(steps, key=lambda step: step.number)
         last = self._numbers[-1] if self._numbers else 0
         if self._begin is None:
             self._begin = next((at for s in steps if (at := moment(s.at))), None)
-        if steps and steps[0].number > last:  # the usual way: all are new and in order
-            self._numbers += [step.number for step in steps]
-            self._steps += steps
-            shown = self.filter.rows(steps)
-            if shown:
-                first = len(self._rows)
-                self.beginInsertRows(_NOWHERE, first, first + len(shown) - 1)
-                self._rows += shown
-                self.endInsertRows()
-            return
         for step in steps:
+            if step.number > last:
+                break
             at = bisect_left(self._numbers, step.number)
             if at < len(self._numbers) and self._numbers[at] == step.number:
                 self._steps[at] = step
@@ -100,6 +92,17 @@ class StepTable(QAbstractTableModel):
                 self._numbers.insert(at, step.number)
                 self._steps.insert(at, step)
             self._show(step)
+        new = [step for step in steps if step.number > last]  # in their order: one insertion
+        if not new:
+            return
+        self._numbers += [step.number for step in new]
+        self._steps += new
+        shown = self.filter.rows(new)
+        if shown:
+            first = len(self._rows)
+            self.beginInsertRows(_NOWHERE, first, first + len(shown) - 1)
+            self._rows += shown
+            self.endInsertRows()
 
     def _show(self, step: TraceStep) -> None:
         row = bisect_left(self._rows, step.number)
