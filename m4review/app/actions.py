@@ -82,7 +82,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("diff.column_page", "Column page", "Diff", ("Ctrl+Shift+E",), "columns-3"),
     Command("diff.arrange", "Arrange the columns", "Diff", ("Ctrl+Shift+B",), "columns-3"),
     Command("diff.panel", "Row and column panel", "Diff", ("Ctrl+I",), "panel-right"),
-    Command("diff.value", "Where does this value come from?", "Diff", ("T",), "history"),
+    Command("diff.value", "Where does this value come from?", "Diff", ("F7",), "history"),
     Command("app.help", "Keys and help", "Help", ("F1",), "keyboard"),
 )
 

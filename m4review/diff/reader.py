@@ -365,9 +365,13 @@ def _row_numbers(
     if relation is None:  # only what selects nothing gives no relation
         return _NO_ROWS.copy()
     pieces: list[Rows] = []
-    for batch in relation.to_arrow_reader(_PIECE):
+    try:
+        for batch in relation.to_arrow_reader(_PIECE):
+            job.check()
+            pieces.append(batch.column(0).to_numpy(zero_copy_only=False).astype(np.int32))
+    except OSError:  # in this way Arrow tells that the query was interrupted
         job.check()
-        pieces.append(batch.column(0).to_numpy(zero_copy_only=False).astype(np.int32))
+        raise
     return np.concatenate(pieces) if pieces else _NO_ROWS.copy()
 
 

@@ -1,4 +1,4 @@
-"""From a row of the diff to the timeline: the key T, and a button under the row panel."""
+"""From a row of the diff to the timeline: the key F7, and a button under the row panel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ValueLink(QObject):
         self._context, self._diff, self._stack, self._actions = context, diff, stack, actions
         self.button = button(
             context, "Where does this value come from?", self.ask, icon="history",
-            tip="The reference's source rows, window and arithmetic, beside the agent's SQL (T)",
+            tip="The reference's source rows, window and arithmetic, beside the agent's SQL (F7)",
         )  # fmt: skip
         rows = diff.row_panel.layout()
         if rows is not None:
