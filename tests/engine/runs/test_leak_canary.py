@@ -294,7 +294,7 @@ def test_a_real_agent(
 def test_a_missing_program_is_said(home: Home, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Bubblewrap, "programs", lambda self: {})
     add_endpoint(home, make_endpoint("here", api="chat", url="http://127.0.0.1:9"))
-    with pytest.raises(MissingPrerequisite, match="not installed"):
+    with pytest.raises(MissingPrerequisite, match="is not in the sandbox bubblewrap"):
         leak_canary(
             home, LeakRequest(agent="pi", endpoint="here", backend="bubblewrap"), job=SimpleJob()
         )
