@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
@@ -43,6 +44,12 @@ def test_an_error_meant_for_the_user_is_handed_on(runner: JobRunner, qtbot: QtBo
 def test_an_unforeseen_fault_becomes_words(
     runner: JobRunner, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # What another test ran in this process may have switched loggers off.
+    logging.disable(logging.NOTSET)
+    logger = logging.getLogger("m4review.app.jobs")
+    logger.disabled = False
+    logger.propagate = True
+
     def work(_job: Job) -> None:
         raise ValueError("could not convert '30000123' in /data/mimic")
 

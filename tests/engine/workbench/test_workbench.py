@@ -186,7 +186,7 @@ def test_log_is_told_and_kept(bench: Workbench, tmp_path: Path):
         ({"task": "mimic-charlsonn-raw"}, "mimic-charlson-raw"),
         ({"task": "eicu-gcs"}, "needs eicu"),
         ({"source": "absent"}, "no source"),
-        ({"agent": "codex"}, "codex"),
+        ({"agent": "codex"}, "Codex"),
         ({"script": None}, "--script"),
         ({"condition": "with-a-wink"}, "with-a-wink"),
         ({"schema": "sideways"}, "sideways"),
