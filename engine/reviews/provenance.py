@@ -81,13 +81,13 @@ def write_provenance(desk: Desk, family: str) -> Provenance:
     now = desk.now({a.body.task for a in state.assignments.values()})
     outcomes = {n: o for n in tasks if (o := outcome_of(state, n, now.get(n))) is not None}
     path = next(iter(mine.values())).folder.parent / "PROVENANCE.yaml"
-    entries = [
-        entry
+    dated = [
+        each
         for assignment in state.assignments.values()
         if assignment.body.task in mine
-        for entry in _entries(state, assignment, outcomes.get(assignment.body.task))
+        for each in _entries(state, assignment, outcomes.get(assignment.body.task))
     ]
-    entries.sort(key=lambda e: (e["date"], e["scope"], e["ledger"]))
+    entries = [said for _, said in sorted(dated, key=lambda d: (d[0], d[1]["ledger"]))]
     changed = _write(path, entries)
     tiers = [_tier(desk, state, p, tasks, outcomes) for p in _skills(desk, mine.values())]
     return Provenance(family, path, len(entries), changed, tuple(tiers))
@@ -124,30 +124,36 @@ def _said(standing: Standing) -> str:
 
 def _entries(
     state: State, assignment: Assignment, outcome: Outcome | None
-) -> Iterable[dict[str, Any]]:
-    """What PROVENANCE.yaml says of one round; nothing while anything of it is sealed."""
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    """What PROVENANCE.yaml says of one round, and when; nothing while anything is sealed."""
     if not assignment.revealed:
         return
     checklist = f"{assignment.checklist.kind} {assignment.checklist.version}"
     scope = f"{assignment.body.task}: checklist {checklist}, {len(assignment.body.items)} items"
     for author, review in assignment.reviews.items():
-        yield {
-            **_who(state, author, review.entry.at),
-            "scope": scope,
-            "notes": _notes(review),
-            "standing": _standing(assignment, outcome),
-            "ledger": review.entry.id,
-        }
+        yield (
+            review.entry.at,
+            {
+                **_who(state, author, review.entry.at),
+                "scope": scope,
+                "notes": _notes(review),
+                "standing": _standing(assignment, outcome),
+                "ledger": review.entry.id,
+            },
+        )
     done = assignment.adjudication
     if done is not None:
         decided = ", ".join(f"{item} {d.verdict}" for item, d in done.decisions.items())
-        yield {
-            **_who(state, assignment.body.adjudicator, done.entry.at),
-            "scope": f"{assignment.body.task}: adjudication of {len(done.decisions)} items",
-            "notes": f"Decided: {decided}.",
-            "standing": _standing(assignment, outcome),
-            "ledger": done.entry.id,
-        }
+        yield (
+            done.entry.at,
+            {
+                **_who(state, assignment.body.adjudicator, done.entry.at),
+                "scope": f"{assignment.body.task}: adjudication of {len(done.decisions)} items",
+                "notes": f"Decided: {decided}.",
+                "standing": _standing(assignment, outcome),
+                "ledger": done.entry.id,
+            },
+        )
 
 
 def _who(state: State, author: str, at: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from engine.diagnosis.recompute.conditions import condition_changes
 from engine.diagnosis.recompute.items import Item, item_mutations
-from engine.diagnosis.recompute.mutation import Edit, Mutation, short
+from engine.diagnosis.recompute.mutation import Edit, Mutation, both_short, short
 from engine.diagnosis.recompute.slicing import Parsed, Slice
 from engine.diagnosis.recompute.values import value_changes
 from engine.diagnosis.recompute.windows import window_changes
@@ -69,7 +69,7 @@ def _of_node(query: Parsed, number: int, target: str) -> Iterator[tuple[Mutation
     place = "" if query.name == target else f", in {query.name}"
     for changes in (condition_changes, value_changes, window_changes):
         for name, new, words, parameters in changes(node):
-            before, after = short(node), short(new)
+            before, after = both_short(node, new)
             around = node.parent if isinstance(node, exp.Interval) and node.parent else node
             yield (
                 Mutation(

@@ -10,7 +10,7 @@ import duckdb
 from sqlglot import exp
 
 from engine.concepts import Query
-from engine.diagnosis.recompute.mutation import Edit, Mutation, short
+from engine.diagnosis.recompute.mutation import Edit, Mutation, both_short
 from engine.diagnosis.recompute.slicing import Parsed
 
 _NEAR = 4
@@ -100,7 +100,7 @@ def item_mutations(
             known.add(number)
             if place in sliced:
                 places.setdefault(number, []).append(place)
-    for number, where in places.items():
+    for number in places:
         for other in near(number, items, known):
             everywhere = [p for p, node in enumerate(parsed.nodes) if number in _named(node)]
             more = tuple(
@@ -111,14 +111,14 @@ def item_mutations(
                 Edit(parsed.name, p, _with(parsed.nodes[p], number, other.number, keep=False))
                 for p in everywhere
             )
-            before = short(parsed.nodes[where[0]])
             for edits, said in ((more, "added to"), (instead, "instead of")):
+                before, after = both_short(parsed.nodes[everywhere[0]], edits[0].new)
                 yield Mutation(
                     id="item-set",
                     words=f"item {other.number} ({other.label}) {said} {number} in {parsed.name}",
                     edits=edits,
                     before=before,
-                    after=short(edits[0].new),
+                    after=after,
                     parameters={"item": other.number, "for": number, "how": said.split()[0]},
                 )
 

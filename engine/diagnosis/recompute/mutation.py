@@ -55,5 +55,25 @@ def written(node: exp.Expr) -> str:
 
 def short(node: exp.Expr, most: int = 120) -> str:
     """A node's SQL on one line, for people."""
-    text = " ".join(written(node).split())
+    text = _line(node)
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def both_short(before: exp.Expr, after: exp.Expr, most: int = 120) -> tuple[str, str]:
+    """Two nodes' SQL on one line each, cut so that what differs is seen."""
+    one, other = _line(before), _line(after)
+    if one == other or one[: most - 1] != other[: most - 1]:
+        return short(before, most), short(after, most)
+    same = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+                min(len(one), len(other)))  # fmt: skip
+    start = same - most // 3
+
+    def cut(text: str) -> str:
+        tail = text[start : start + most - 2]
+        return f"…{tail}{'…' if start + most - 2 < len(text) else ''}"
+
+    return cut(one), cut(other)
+
+
+def _line(node: exp.Expr) -> str:
+    return " ".join(written(node).split())

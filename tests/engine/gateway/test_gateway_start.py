@@ -151,19 +151,17 @@ def test_the_bridge_ends_with_the_agent_however_it_ends(
 ) -> None:
     port = free_port()
     options = ["--socket", str(tmp_path / "gone"), "--port", str(port)]
-    process = begin(*options, "--", "sh", "-c", "echo ready; exec sleep 100")
+    process = begin(*options, "--", "sh", "-c", "echo $$; exec sleep 100")
     assert process.stdout is not None
-    process.stdout.readline()
+    agent = int(process.stdout.readline())
     socket.create_connection(("127.0.0.1", port)).close()
     inside = [int(n) for n in Path(f"/proc/{process.pid}/task/{process.pid}/children")
               .read_text(encoding="ascii").split()]  # fmt: skip
     assert len(inside) == 2
+    (bridge,) = set(inside) - {agent}
+    handle = os.pidfd_open(bridge)
     process.kill()
     process.wait()
-    for pid in inside:
-        if "sleep" in Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8"):
-            os.kill(pid, signal.SIGKILL)  # inside, the namespace ends with its first process
-        else:
-            handle = os.pidfd_open(pid)
-            assert select.select([handle], [], [], 30)[0]
-            os.close(handle)
+    os.kill(agent, signal.SIGKILL)  # inside, the namespace ends with its first process
+    assert select.select([handle], [], [], 30)[0]
+    os.close(handle)
