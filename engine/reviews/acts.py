@@ -14,6 +14,7 @@ from engine.base.paths import Home
 from engine.reviews import bodies, ledger, texts
 from engine.reviews.canonical import sha256
 from engine.reviews.checklist import newest
+from engine.reviews.drafts import forget_drafts, form_path
 from engine.reviews.entry import Entry
 from engine.reviews.forms import (
     decision_form,
@@ -159,7 +160,7 @@ def open_form(
     for assignment in reversed(list(state.assignments.values())):
         if assignment.body.task != found.name:
             continue
-        path = to or place.drafts / f"{found.name}-{assignment.id[:12]}.yaml"
+        path = to or form_path(place, found.name, assignment.id)
         if me in assignment.body.reviewers and me not in assignment.reviews:
             now = texts.texts_of(desk.home, found, desk.content, source)
             text = review_form(
@@ -174,7 +175,7 @@ def open_form(
             write_text(path, text, "writing the form")
             path.chmod(0o600)
             return path, "review"
-        if _adjudicable(assignment) and me == assignment.body.adjudicator:
+        if adjudicable(assignment) and me == assignment.body.adjudicator:
             text = decision_form(
                 assignment=assignment.id,
                 task=found.name,
@@ -214,7 +215,14 @@ def submit(desk: Desk, form: Path) -> Entry:
             opened (both named).
         UsageError: not assigned, or submitted already.
     """
-    data = read_form(form)
+    entry = sign(desk, read_form(form))
+    if form.absolute().parent == desk.place.drafts:
+        form.unlink(missing_ok=True)  # what is under seal must not lie beside it
+    return entry
+
+
+def sign(desk: Desk, data: Mapping[str, Any]) -> Entry:
+    """As `submit`, of a form's data; a draft of it that lies here is deleted."""
     place, signer = desk.place, my_signer(desk.place)
     with ledger.locked(place):
         state = desk.state()
@@ -246,8 +254,7 @@ def submit(desk: Desk, form: Path) -> Entry:
         texts.keep(place, now)
         bodies.checked(body, bodies.Review)
         entry = ledger.append(place, signer, "review", body)
-    if form.absolute().parent == place.drafts:
-        form.unlink(missing_ok=True)  # what is under seal must not lie beside it
+    forget_drafts(place, assignment.body.task, assignment.id)
     return entry
 
 
@@ -287,7 +294,14 @@ def adjudicate(desk: Desk, form: Path, *, named: bool = False) -> Entry:
         BadInput: an item without decision or reason.
         UsageError: not the adjudicator, too early, or done already.
     """
-    data = read_form(form)
+    entry = decide(desk, read_form(form), named=named)
+    if form.absolute().parent == desk.place.drafts:
+        form.unlink(missing_ok=True)
+    return entry
+
+
+def decide(desk: Desk, data: Mapping[str, Any], *, named: bool = False) -> Entry:
+    """As `adjudicate`, of a form's data; a draft of it that lies here is deleted."""
     place, signer = desk.place, my_signer(desk.place)
     with ledger.locked(place):
         assignment = _assignment(desk.state(), data)
@@ -317,8 +331,7 @@ def adjudicate(desk: Desk, form: Path, *, named: bool = False) -> Entry:
             bodies.Adjudicate,
         )
         entry = ledger.append(place, signer, "adjudicate", body.model_dump())
-    if form.absolute().parent == place.drafts:
-        form.unlink(missing_ok=True)
+    forget_drafts(place, assignment.body.task, assignment.id)
     return entry
 
 
@@ -350,7 +363,8 @@ def rows_of(desk: Desk, review: Review) -> dict[str, list[str]] | None:
     return open_annex(review.key, data)
 
 
-def _adjudicable(assignment: Assignment) -> bool:
+def adjudicable(assignment: Assignment) -> bool:
+    """Does it wait for the adjudicator?"""
     return assignment.revealed and bool(assignment.open_items) and assignment.adjudication is None
 
 

@@ -16,7 +16,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarstring import LiteralScalarString
 
 from engine.base.errors import BadInput, bad_file
-from engine.reviews.checklist import Checklist
+from engine.reviews.checklist import Checklist, Item
 from engine.reviews.verdicts import ANSWERS, SEVERITIES, Decision, Verdict, anchor
 
 _LONGEST = 4 << 20
@@ -63,9 +63,39 @@ def review_form(
         {"assignment": assignment, "task": task, "source": source, "texts": CommentedMap(texts)}
     )
     form.yaml_set_start_comment(_HEAD)
+    entries = CommentedSeq()
+    for item, values, again in kept_answers(checklist, items, texts, before):
+        entry = CommentedMap({**values, "text": _block(values["text"])})
+        told = "\nA text was changed since you answered: answer again." if again else ""
+        entry.yaml_set_comment_before_after_key(
+            "verdict", before=f"{item.title}: {item.question}{told}", indent=4
+        )
+        entries.append(entry)
+    form["items"] = entries
+    return _dumped(form)
+
+
+def kept_answers(
+    checklist: Checklist,
+    items: Sequence[str],
+    texts: Mapping[str, str],
+    before: Mapping[str, Any] | None,
+) -> list[tuple[Item, dict[str, Any], bool]]:
+    """The items that are asked, each with its answer as far as it can be kept.
+
+    Args:
+        checklist: what is asked.
+        items: which of its items.
+        texts: hash of each text as it is now.
+        before: an earlier form's data.
+
+    Returns:
+        Item, entry of the form, and whether it must be answered again since a text that it rests
+        on was changed (words, evidence, places and rows stay then; verdict and anchors go).
+    """
     old = {str(e.get("item")): e for e in (before or {}).get("items") or [] if _is_map(e)}
     old_texts = (before or {}).get("texts") or {}
-    entries = CommentedSeq()
+    found = []
     for item in checklist.items:
         if item.id not in items:
             continue
@@ -75,25 +105,18 @@ def review_form(
             for name in {*texts, *old_texts}
             if item.rests_on(name)
         )
-        entry = CommentedMap(
-            {
-                "item": item.id,
-                "verdict": kept.get("verdict") if same else None,
-                "severity": kept.get("severity") if same else None,
-                "text": _block(str(kept.get("text") or "")),
-                "anchors": (kept.get("anchors") if same else None) or [],
-                "evidence": kept.get("evidence") or [],
-                "places": kept.get("places") or [],
-                "rows": kept.get("rows") or [],
-            }
-        )
-        again = "" if same or not kept else "\nA text was changed since you answered: answer again."
-        entry.yaml_set_comment_before_after_key(
-            "verdict", before=f"{item.title}: {item.question}{again}", indent=4
-        )
-        entries.append(entry)
-    form["items"] = entries
-    return _dumped(form)
+        entry = {
+            "item": item.id,
+            "verdict": kept.get("verdict") if same else None,
+            "severity": kept.get("severity") if same else None,
+            "text": str(kept.get("text") or ""),
+            "anchors": (kept.get("anchors") if same else None) or [],
+            "evidence": kept.get("evidence") or [],
+            "places": kept.get("places") or [],
+            "rows": kept.get("rows") or [],
+        }
+        found.append((item, entry, bool(kept.get("verdict")) and not same))
+    return found
 
 
 def decision_form(
@@ -179,19 +202,30 @@ def verdicts_in(
             raise BadInput(f"{name} stands twice in the form.")
         if said is None or not str(said).strip():
             continue
-        value = {
-            "item": name,
-            "verdict": " ".join(str(said).split()),
-            "severity": entry.get("severity") or None,
-            "text": str(entry.get("text") or "").strip(),
-            "anchors": [_anchor(name, each, texts) for each in entry.get("anchors") or []],
-            "evidence": entry.get("evidence") or [],
-            "places": entry.get("places") or [],
-        }
-        given[name] = _checked(name, value, Verdict)
+        given[name] = verdict_in(entry, texts)
         if entry.get("rows"):
             rows[name] = [str(each) for each in entry["rows"]]
     return given, rows
+
+
+def verdict_in(entry: Mapping[str, Any], texts: Mapping[str, str]) -> Verdict:
+    """What one entry of a form says; it has a verdict.
+
+    Raises:
+        BadInput: names the item and what is wrong.
+    """
+    name = _item(entry)
+    value = {
+        "item": name,
+        "verdict": " ".join(str(entry.get("verdict")).split()),
+        "severity": entry.get("severity") or None,
+        "text": str(entry.get("text") or "").strip(),
+        "anchors": [_anchor(name, each, texts) for each in entry.get("anchors") or []],
+        "evidence": entry.get("evidence") or [],
+        "places": entry.get("places") or [],
+    }
+    found: Verdict = _checked(name, value, Verdict)
+    return found
 
 
 def decisions_in(form: Mapping[str, Any], items: Sequence[str]) -> list[Decision]:

@@ -24,3 +24,43 @@ class Problem:
     def serious(self) -> bool:
         """Does it put what the ledger says in doubt?"""
         return self.what not in ("clock", "ignored")
+
+    @property
+    def title(self) -> str:
+        """Its kind, in words."""
+        return _TITLES[self.what]
+
+    @property
+    def todo(self) -> str:
+        """What to do about it."""
+        return _TODO[self.what]
+
+
+_TITLES: dict[What, str] = {
+    "damaged": "A damaged file",
+    "forked": "Two histories of one person",
+    "missing": "Entries are missing",
+    "broken": "An entry that does not hold",
+    "clock": "A clock is wrong",
+    "unknown": "An entry of a newer version",
+    "early": "A key came too early",
+    "not-blind": "A review that was not blind",
+    "sealed": "A seal does not open",
+    "ignored": "An act that does not count",
+}
+_TODO: dict[What, str] = {
+    "damaged": "The file was changed or cut short on this disk. Put it aside and merge a "
+    "colleague's bundle: whole entries come back with it.",
+    "forked": "Somebody signed two different entries with one number: a copy of a home was used "
+    "twice, or somebody tampers. Speak with the person (not by the way the bundle took); nothing "
+    "counts from there on.",
+    "missing": "Ask the person named for a newer bundle and import it: then everything counts.",
+    "broken": "It does not count. Ask who signed it what happened, and compare fingerprints.",
+    "clock": "Set the clock of that workstation. What came before what is known without it.",
+    "unknown": "Use a newer version of this program.",
+    "early": "It opened nothing here. Ask the person not to give keys by hand.",
+    "not-blind": "It is shown, and does not count as blind. Ask for another round.",
+    "sealed": "The key that was given does not fit the sealed review. Ask for a new bundle, and "
+    "compare fingerprints.",
+    "ignored": "Nothing has to be done; the first one stands.",
+}

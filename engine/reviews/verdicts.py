@@ -139,7 +139,7 @@ def complete(
     ]
     for item in wanted:
         if strict and item.id in given:
-            problems += [f"{item.title} ({item.id}) {what}" for what in _lacks(given[item.id])]
+            problems += [f"{item.title} ({item.id}) {what}" for what in lacks(given[item.id])]
     extra = sorted(set(given) - {item.id for item in wanted})
     problems += [f"{name} is not asked here" for name in extra]
     if problems:
@@ -150,7 +150,8 @@ def complete(
     return [given[item.id] for item in wanted]
 
 
-def _lacks(verdict: Verdict) -> list[str]:
+def lacks(verdict: Verdict) -> list[str]:
+    """What an answer lacks to be complete, in words that follow the item's name."""
     found = []
     needs_severity = verdict.verdict in ("concern", "disagree")
     if needs_severity and verdict.severity is None:

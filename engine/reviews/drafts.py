@@ -1,0 +1,111 @@
+"""Private drafts: what a person has written and not signed, encrypted, on this machine alone.
+
+The key is made from the secret in the keyring, so that a copy of the home tells nothing. A draft
+is one form's data; it goes when the form is signed.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from engine.base.errors import BadInput, StorageFull
+from engine.base.files import writing
+from engine.reviews.checklist import Item
+from engine.reviews.forms import read_form, verdict_in
+from engine.reviews.identity import Signer
+from engine.reviews.place import Place
+from engine.reviews.verdicts import lacks
+
+_NONCE = 12
+_BLOCK = 4096
+_LONGEST = 4 << 20
+
+Draft = dict[str, Any]
+"""The data of a form: assignment, task, source, texts, items."""
+
+
+def write_draft(place: Place, signer: Signer, draft: Mapping[str, Any]) -> None:
+    """Keep a draft; the one before is replaced.
+
+    Raises:
+        StorageFull, Busy, MissingPrerequisite: it could not be kept; the one before is there.
+    """
+    name = str(draft["assignment"])
+    plain = json.dumps(draft, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(plain) > _LONGEST:
+        raise StorageFull("The draft is too long (more than 4 MiB).", todo="Attach less evidence.")
+    plain += b" " * (-len(plain) % _BLOCK)  # how much was written is nobody's business
+    nonce = secrets.token_bytes(_NONCE)
+    data = nonce + ChaCha20Poly1305(signer.draft_key(name)).encrypt(nonce, plain, name.encode())
+    place.drafts.mkdir(mode=0o700, exist_ok=True)
+    with writing(place.drafts / f"{name}.draft", "keeping the draft") as part:
+        part.write_bytes(data)
+
+
+def read_draft(place: Place, signer: Signer, task: str, assignment: str) -> Draft | None:
+    """The draft of an assignment, or what stands in the command line's form of it; None without.
+
+    Raises:
+        BadInput: it was damaged, or is somebody else's.
+    """
+    path = place.drafts / f"{assignment}.draft"
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        form = form_path(place, task, assignment)
+        return read_form(form) if form.is_file() else None
+    try:
+        cipher = ChaCha20Poly1305(signer.draft_key(assignment))
+        plain = cipher.decrypt(data[:_NONCE], data[_NONCE:], assignment.encode())
+        draft = json.loads(plain)
+    except (InvalidTag, ValueError) as error:
+        raise BadInput(
+            "The draft of this review cannot be opened: its file was damaged, or it is that of "
+            "another key.",
+            todo=f"Bring {path.name} back from a backup, or delete it to begin anew.",
+        ) from error
+    return dict(draft)
+
+
+def forget_drafts(place: Place, task: str, assignment: str) -> None:
+    """Delete what was written for an assignment: what is under seal must not lie beside it."""
+    for path in (place.drafts / f"{assignment}.draft", form_path(place, task, assignment)):
+        path.unlink(missing_ok=True)
+
+
+def form_path(place: Place, task: str, assignment: str) -> Path:
+    """Where the command line writes the form of an assignment by itself."""
+    return place.drafts / f"{task}-{assignment[:12]}.yaml"
+
+
+def missing(
+    items: Iterable[Item], draft: Mapping[str, Any], texts: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """What each item lacks before it can be signed; items that lack nothing are left out.
+
+    Args:
+        items: those that are asked.
+        draft: what was written.
+        texts: the (normalised) texts, for the anchors.
+    """
+    entries = {str(entry.get("item")): entry for entry in draft["items"]}
+    found: dict[str, tuple[str, ...]] = {}
+    for item in items:
+        entry = entries.get(item.id, {})
+        if not entry.get("verdict"):
+            found[item.id] = ("is not answered",)
+            continue
+        try:
+            lacking = tuple(lacks(verdict_in(entry, texts)))
+        except BadInput as error:
+            lacking = (error.text,)
+        if lacking:
+            found[item.id] = lacking
+    return found
