@@ -7,14 +7,15 @@ data), and for items sentences that say what does not count.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from engine.preflight.facts import SECONDS
 from engine.preflight.finding import Text
 
-_ASIDE = re.compile(r"\b(?:examples?|pitfalls?|caveats?|references?)\b", re.IGNORECASE)
+_ASIDE = re.compile(r"\b(?:examples?|pitfalls?|caveats?|references)\b", re.IGNORECASE)
 _HEADING = re.compile(r"^(#{1,6})\s+(.*)$")
 _NUMBER = r"\d+(?:\.\d+)?"
 _LONE = rf"(?<![\w.,:/]){_NUMBER}(?![\w/]|:\d|\.\d|,\d{{3}})"
@@ -44,6 +45,9 @@ _NEGATION = re.compile(
     r"\b(?:not?|never|nothing|ignored?|left out|without|cannot|unused|neither|nor)\b", re.IGNORECASE
 )
 
+_LINES = 1 << 13
+"""Lines whose claims are kept."""
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -63,18 +67,25 @@ class Claim:
     """Of a window."""
 
 
-def rule_lines(text: Text) -> Iterator[tuple[int, str]]:
+def rule_lines(text: Text) -> tuple[tuple[int, str], ...]:
     """Offset and prose of every line that states rules; code spans and examples are blank."""
+    return _rule_lines(text.prose)
+
+
+@functools.lru_cache(maxsize=16)  # every rule asks for them
+def _rule_lines(prose: str) -> tuple[tuple[int, str], ...]:
     offset, aside = 0, 0
-    for line in text.prose.splitlines(keepends=True):
+    found = []
+    for line in prose.splitlines(keepends=True):
         heading = _HEADING.match(line)
         if heading:
             level = len(heading.group(1))
             if not aside or level <= aside:
                 aside = level if _ASIDE.search(heading.group(2)) else 0
         elif not aside:
-            yield offset, _without_examples(line)
+            found.append((offset, _without_examples(line)))
         offset += len(line)
+    return tuple(found)
 
 
 def _without_examples(line: str) -> str:
@@ -95,65 +106,96 @@ def _split(line: str) -> Iterator[tuple[int, str]]:
 
 def bounds(text: Text) -> Iterator[Claim]:
     """``< 40``, ``at least 60``, ``0 < v``."""
-    for offset, line in rule_lines(text):
-        yield from bounds_in(line, offset)
+    return _by_line(text, _bounds_of)
 
 
 def bounds_in(line: str, offset: int) -> Iterator[Claim]:
     """The bounds of one line that begins at `offset`."""
-    for match in _BOUND.finditer(line):
-        if not _is_duration(line, match.end()):
-            yield Claim(
-                offset + match.start(2),
-                match.group(),
-                float(match.group(2)),
-                _OPERATORS[match.group(1)],
-            )
-    for match in _TURNED_BOUND.finditer(line):
-        yield Claim(
-            offset + match.start(1),
-            match.group().strip(),
-            float(match.group(1)),
-            _TURNED[match.group(2)],
-        )
+    return _moved(_bounds_of(line), offset)
 
 
 def factors(text: Text) -> Iterator[Claim]:
     """``× 1.32``, ``0.957 × ln``; two numbers side by side are an example."""
-    for offset, line in rule_lines(text):
-        for match in _FACTOR.finditer(line):
-            number = match.group(2) or match.group(3)
-            other = match["left"] or match["right"] or ""
-            if not other[:1].isdigit() and not _is_duration(line, match.end()):
-                yield Claim(offset + line.index(number, match.start()), number, float(number))
+    return _by_line(text, _factors_of)
 
 
 def bands(text: Text) -> Iterator[Claim]:
     """``< 40: 11``, ``from 80: 18``, ``24 to 53: 3``."""
-    for offset, line in rule_lines(text):
-        for match in _BAND.finditer(line):
-            yield Claim(
-                offset + match.start(1),
-                match.group(),
-                float(match.group(1)),
-                side="exact" if _COMPARED.search(line[: match.start()]) else "",
-                result=float(match.group(2)),
-            )
+    return _by_line(text, _bands_of)
 
 
 def durations(text: Text) -> Iterator[Claim]:
     """``6 hours``, ``6, 12 and 24 hours``."""
+    return _by_line(text, _durations_of)
+
+
+def _by_line(text: Text, read: Callable[[str], tuple[Claim, ...]]) -> Iterator[Claim]:
     for offset, line in rule_lines(text):
-        for match in _DURATION.finditer(line):
-            unit = match.group(1)
-            unit = "hour" if unit == "h" else unit.removesuffix("s")
-            for number in re.finditer(_NUMBER, match.group()):
-                yield Claim(
-                    offset + match.start() + number.start(),
-                    f"{number.group()} {unit}s",
-                    float(number.group()) * SECONDS[unit],
-                    unit=unit,
-                )
+        yield from _moved(read(line), offset)
+
+
+def _moved(found: tuple[Claim, ...], offset: int) -> Iterator[Claim]:
+    return (replace(claim, offset=claim.offset + offset) for claim in found)
+
+
+# What a line says is kept: several rules ask for it, and while somebody types most lines stay.
+
+
+@functools.lru_cache(maxsize=_LINES)
+def _bounds_of(line: str) -> tuple[Claim, ...]:
+    found = [
+        Claim(match.start(2), match.group(), float(match.group(2)), _OPERATORS[match.group(1)])
+        for match in _BOUND.finditer(line)
+        if not _is_duration(line, match.end())
+    ]
+    found += [
+        Claim(match.start(1), match.group().strip(), float(match.group(1)), _TURNED[match.group(2)])
+        for match in _TURNED_BOUND.finditer(line)
+    ]
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=_LINES)
+def _factors_of(line: str) -> tuple[Claim, ...]:
+    found = []
+    for match in _FACTOR.finditer(line):
+        number = match.group(2) or match.group(3)
+        other = match["left"] or match["right"] or ""
+        if not other[:1].isdigit() and not _is_duration(line, match.end()):
+            found.append(Claim(line.index(number, match.start()), number, float(number)))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=_LINES)
+def _bands_of(line: str) -> tuple[Claim, ...]:
+    return tuple(
+        Claim(
+            match.start(1),
+            match.group(),
+            float(match.group(1)),
+            side="exact" if _COMPARED.search(line[: match.start()]) else "",
+            result=float(match.group(2)),
+        )
+        for match in _BAND.finditer(line)
+    )
+
+
+@functools.lru_cache(maxsize=_LINES)
+def _durations_of(line: str) -> tuple[Claim, ...]:
+    found = []
+    for match in _DURATION.finditer(line):
+        unit = match.group(1)
+        unit = "hour" if unit == "h" else unit.removesuffix("s")
+        found += [
+            Claim(
+                match.start() + number.start(),
+                f"{number.group()} {unit}s",
+                float(number.group()) * SECONDS[unit],
+                unit=unit,
+            )
+            for number in re.finditer(_NUMBER, match.group())
+        ]
+    return tuple(found)
 
 
 def items(text: Text) -> Iterator[Claim]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import functools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
+from typing import Literal
 
 from engine.catalogue.task import Task
 from engine.preflight import claims
@@ -18,6 +19,8 @@ _RULES_TEXTS: frozenset[Kind] = frozenset({"skill", "operational-spec"})
 _ALL_TEXTS: frozenset[Kind] = frozenset({*_RULES_TEXTS, "instruction"})
 # Minutes, hours and days, of seconds and of microseconds.
 _PARTS = (60, 3600, 86400, 60_000_000, 3_600_000_000, 86_400_000_000)
+_KEPT = 1 << 12
+"""Numbers that are kept with what the SQL says of them: they are asked for at every keystroke."""
 _SAME_UNIT = {"mmhg": "mm hg", "/min": "bpm", "k/µl": "k/ul", "°c": "c", "ratio": ""}
 
 
@@ -33,12 +36,15 @@ def _with_facts(
     return over_task
 
 
-def _known(claim: claims.Claim, numbers: Collection[float]) -> bool:
+@functools.lru_cache(maxsize=_KEPT)
+def _known(
+    value: float, shown: str, facts: ReferenceFacts, where: Literal["bounds", "numbers"]
+) -> bool:
     """Is it a number of the SQL, or a length of time of it in another unit?"""
-    shown = re.sub(r"[^\d.]", "", claim.shown).strip(".")
-    decimals = len(shown.partition(".")[2])
-    return claim.value in numbers or any(
-        round(number / part, decimals) == claim.value
+    numbers = facts.bounds if where == "bounds" else facts.numbers
+    decimals = len(re.sub(r"[^\d.]", "", shown).strip(".").partition(".")[2])
+    return value in numbers or any(
+        round(number / part, decimals) == value
         for number in numbers
         if number >= LARGE or number % 1
         for part in _PARTS
@@ -48,10 +54,10 @@ def _known(claim: claims.Claim, numbers: Collection[float]) -> bool:
 @_with_facts
 def _numbers(text: Text, facts: ReferenceFacts) -> Iterator[Find]:
     for claim in claims.bounds(text):
-        if not _known(claim, facts.bounds):
+        if not _known(claim.value, claim.shown, facts, "bounds"):
             yield Find(claim.offset, f"The reference has no bound as in “{claim.shown}”.")
     for claim in claims.factors(text):
-        if not _known(claim, facts.numbers):
+        if not _known(claim.value, claim.shown, facts, "numbers"):
             yield Find(claim.offset, f"The reference does not know the factor {claim.shown}.")
 
 
@@ -84,23 +90,27 @@ def _ranges(text: Text, facts: ReferenceFacts) -> Iterator[Find]:
 @_with_facts
 def _bands(text: Text, facts: ReferenceFacts) -> Iterator[Find]:
     for claim in claims.bands(text):
-        known = {result for number, result in facts.bands if _ends(claim, number)}
+        known = _given(claim.value, claim.side, claim.shown, facts)
         if claim.result not in known:
             told = " or ".join(f"{result:g}" for result in sorted(known)) or "nothing"
             yield Find(claim.offset, f"“{claim.shown}”: in the reference this gives {told}.")
 
 
-def _ends(claim: claims.Claim, number: float) -> bool:
-    """Does the band end at this number of the SQL?
+@functools.lru_cache(maxsize=_KEPT)
+def _given(value: float, side: str, shown: str, facts: ReferenceFacts) -> frozenset[float]:
+    """What the SQL gives where a band ends at this number.
 
     The last whole number of a band ("8 to 13") is one less than a bound with <, its first one
     more than one with ≤.
     """
-    whole = claim.side != "exact" and claim.value % 1 == 0
-    if abs(claim.value - number) <= whole:
-        return True
-    decimals = len(re.sub(r":.*", "", claim.shown).partition(".")[2])
-    return number >= LARGE and any(round(number / p, decimals) == claim.value for p in _PARTS)
+    whole = side != "exact" and value % 1 == 0
+    decimals = len(re.sub(r":.*", "", shown).partition(".")[2])
+    return frozenset(
+        result
+        for number, result in facts.bands
+        if abs(value - number) <= whole
+        or (number >= LARGE and any(round(number / p, decimals) == value for p in _PARTS))
+    )
 
 
 @_with_facts

@@ -18,6 +18,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from engine.concepts import concept_graph
 from engine.concepts.query import DERIVED, Query
+from engine.preflight.listed import listed_bands, listed_bounds
 from engine.references import find_target
 
 SECONDS = {
@@ -36,9 +37,12 @@ _TIMED = re.compile(r"hours|\dhr\b|\bhr\b|_tm_|minutes|seconds|offset|preiculos"
 _SWAPPED = {exp.LT: exp.GT, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.GTE: exp.LTE}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReferenceFacts:
-    """What one target's SQL says, with that of every derived table below it."""
+    """What one target's SQL says, with that of every derived table below it.
+
+    Made once for each target, so that it is the same only as itself and can be a key.
+    """
 
     key: tuple[str, ...]
     """The target's key columns."""
@@ -74,7 +78,8 @@ def reference_facts(key: str) -> ReferenceFacts:
     queries = (*order, target)
     trees = [_parsed(query.sql) for query in queries]
     bounds: dict[float, set[str]] = {}
-    for number, side in (pair for tree in trees for pair in _bounds(tree)):
+    said = (pair for tree in trees for pair in (*_bounds(tree), *listed_bounds(tree)))
+    for number, side in said:
         bounds.setdefault(number, set()).add(side)
     return ReferenceFacts(
         key=target.key,
@@ -86,7 +91,7 @@ def reference_facts(key: str) -> ReferenceFacts:
         durations=frozenset(s for tree in trees for s in _durations(tree, key)),
         bounds={number: frozenset(sides) for number, sides in bounds.items()},
         item_bounds=_item_bounds(trees),
-        bands=frozenset(pair for tree in trees for pair in _bands(tree)),
+        bands=frozenset(p for tree in trees for p in (*_bands(tree), *listed_bands(tree))),
     )
 
 

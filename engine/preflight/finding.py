@@ -34,6 +34,8 @@ class Finding:
     """What to do about it."""
     level: Level
     """How bad it is."""
+    length: int = 0
+    """Characters that are meant, line ends included; 0 where the rule only knows a place."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Find(NamedTuple):
     """What is wrong."""
     fix: str = ""
     """What to do, where it is not the rule's usual fix."""
+    length: int = 0
+    """Characters that are meant, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -105,5 +109,12 @@ class Rule:
         for found in self.check(text, task):
             line, column = text.place(found.offset)
             yield Finding(
-                text.path, line, column, self.id, found.message, found.fix or self.fix, self.level
+                text.path,
+                line,
+                column,
+                self.id,
+                found.message,
+                found.fix or self.fix,
+                self.level,
+                found.length,
             )

@@ -27,6 +27,7 @@ _REMOTE = re.compile(
     r"|\bhttps?://|^\s{0,3}\[[^\]\n]+\]:\s*\S+",
     re.MULTILINE | re.IGNORECASE,
 )
+_UNUSUAL = re.compile(r"[^\n\t\x20-\x7e]")
 _CODE = re.compile(r"^\s*(?:```|~~~)[ \t]*([A-Za-z][\w+-]*)", re.MULTILINE)
 _PRECOMPUTED = re.compile(
     r"^#{1,6}\s.*\b(?:pre-?computed|pre-?built|derived|existing|materiali[sz]ed)\b.*\b(?:tables?|views?)\b",
@@ -34,10 +35,13 @@ _PRECOMPUTED = re.compile(
 )
 
 
+def _matched(match: re.Match[str], message: str) -> Find:
+    return Find(match.start(), message, length=len(match.group()))
+
+
 def _characters(text: Text, _task: Task) -> Iterator[Find]:
-    for offset, character in enumerate(text.text):
-        if character in "\n\t" or (character.isascii() and character.isprintable()):
-            continue
+    for found in _UNUSUAL.finditer(text.text):
+        offset, character = found.start(), found.group()
         category = unicodedata.category(character)
         if category in ("Cf", "Cc", "Co", "Cn", "Cs", "Zl", "Zp") or (
             category == "Zs" and character != " "
@@ -52,53 +56,53 @@ def _remote(text: Text, _task: Task) -> Iterator[Find]:
     # Code spans hold no link.
     for match in _REMOTE.finditer(text.prose):
         shown = " ".join(match.group().split())[:30]
-        yield Find(match.start(), f"A picture, link or HTML tag: {shown}")
+        yield _matched(match, f"A picture, link or HTML tag: {shown}")
 
 
 def _schemas(text: Text, _task: Task) -> Iterator[Find]:
     for match in SCHEMA.finditer(text.text):
-        yield Find(match.start(), f"The schema's name {match.group()}.")
+        yield _matched(match, f"The schema's name {match.group()}.")
 
 
 def _tables(text: Text, task: Task) -> Iterator[Find]:
     for match in words(base_tables() | derived_tables(task)).finditer(text.text):
         if text.text[match.start() - 1 : match.start()] != ".":
-            yield Find(match.start(), f"The table's name {match.group()}.")
+            yield _matched(match, f"The table's name {match.group()}.")
 
 
 def _dropped(text: Text, task: Task) -> Iterator[Find]:
     gone, columns = dropped_tables(task), {*task.evaluation.required}
     clear = frozenset(name for name in gone if "_" in name and name not in columns)
     for match in words(clear).finditer(text.text):
-        yield Find(match.start(), f"{match.group()} is a table that this task takes away.")
+        yield _matched(match, f"{match.group()} is a table that this task takes away.")
     # A name that is also a word gives itself away where it is written as a name.
     plain = frozenset(name for name in gone - clear if name not in columns)
     named = (
         re.compile(rf"\b(?:table|view)s?\s+`?(?:{'|'.join(sorted(plain))})\b`?") if plain else None
     )
     for match in named.finditer(text.text) if named else ():
-        yield Find(match.start(), f"{match.group()} is a table that this task takes away.")
+        yield _matched(match, f"{match.group()} is a table that this task takes away.")
 
 
 def _derived(text: Text, task: Task) -> Iterator[Find]:
     known = derived_tables(task) - dropped_tables(task)
     for match in words(known).finditer(text.text):
-        yield Find(match.start(), f"{match.group()} is a derived table.")
+        yield _matched(match, f"{match.group()} is a derived table.")
 
 
 def _sql(text: Text, _task: Task) -> Iterator[Find]:
     for match in SQL.finditer(text.text):
-        yield Find(match.start(), f"SQL: {' '.join(match.group().split())[:40]}")
+        yield _matched(match, f"SQL: {' '.join(match.group().split())[:40]}")
 
 
 def _long_numbers(text: Text, _task: Task) -> Iterator[Find]:
     for match in LONG_NUMBER.finditer(text.text):
-        yield Find(match.start(), f"The number {match.group()}, which may be an item's.")
+        yield _matched(match, f"The number {match.group()}, which may be an item's.")
 
 
 def _reference_code(text: Text, _task: Task) -> Iterator[Find]:
     for match in REFERENCE_CODE.finditer(text.text):
-        yield Find(match.start(), f"A name of the reference code: {match.group()}.")
+        yield _matched(match, f"A name of the reference code: {match.group()}.")
 
 
 def _code(text: Text, _task: Task) -> Iterator[Find]:
@@ -109,7 +113,7 @@ def _code(text: Text, _task: Task) -> Iterator[Find]:
 
 def _precomputed(text: Text, _task: Task) -> Iterator[Find]:
     for match in _PRECOMPUTED.finditer(text.text):
-        yield Find(match.start(), "A section about tables that are computed already.")
+        yield _matched(match, "A section about tables that are computed already.")
 
 
 RULES = (

@@ -101,6 +101,21 @@ def test_facts_are_those_of_the_sql() -> None:
     assert (0.3, 3) in facts.bands
 
 
+def test_bands_listed_as_values_are_facts() -> None:
+    facts = reference_facts("apsiii-24h")
+    assert "low" in facts.bounds[135]
+    assert {(135, 2), (135, 0), (155, 0), (155, 4), (1.95, 4), (1.95, 7)} <= facts.bands
+    assert not {result for bound, result in facts.bands if bound == 1.95} - {4, 7}
+
+
+def test_a_heading_with_a_reference_point_states_rules() -> None:
+    task = find_task("mimic-apsiii-24h")
+    text = "## Points: variables with a reference point\n| sodium | 145.5 | < 136: 2 |\n"
+    assert "number-differs" in {f.rule for f in lint_text("skill", text, task)}
+    text = text.replace("Points: variables with a reference point", "References")
+    assert "number-differs" not in {f.rule for f in lint_text("skill", text, task)}
+
+
 def test_sarif_has_what_the_standard_requires(copied: Path, tmp_path: Path) -> None:
     (copied / "skills" / "kdigo" / "run.py").write_text("x")
     document = sarif(lint_folder(copied), tmp_path)
