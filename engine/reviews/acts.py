@@ -192,7 +192,7 @@ def open_form(
 
 def said(state: State, assignment: Assignment, *, names: bool) -> dict[str, list[dict[str, Any]]]:
     """What each reviewer said about each open item, in an order that names nobody."""
-    order = sorted(assignment.reviews, key=lambda a: sha256(f"{assignment.id}{a}".encode()))
+    order = nameless_order(assignment)
     called = {
         author: state.name(author) if names else f"{VOICE} {number}"
         for number, author in enumerate(order, start=1)
@@ -205,6 +205,11 @@ def said(state: State, assignment: Assignment, *, names: bool) -> dict[str, list
         ]
         for item in assignment.open_items
     }
+
+
+def nameless_order(assignment: Assignment) -> list[str]:
+    """The reviewers in an order that names nobody."""
+    return sorted(assignment.reviews, key=lambda a: sha256(f"{assignment.id}{a}".encode()))
 
 
 def submit(desk: Desk, form: Path) -> Entry:

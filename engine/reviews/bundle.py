@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import audit
-from engine.base.errors import BadInput, bad_file
+from engine.base.errors import BadInput, UsageError, bad_file
 from engine.base.files import os_error, writing
+from engine.base.text import neutralise
 from engine.reviews import ledger
 from engine.reviews.acts import Desk
 from engine.reviews.bodies import Review, body_of
@@ -30,7 +31,7 @@ from engine.reviews.chains import cut
 from engine.reviews.entry import Entry, parse
 from engine.reviews.place import Place
 from engine.reviews.problem import Problem
-from engine.reviews.state import state_of
+from engine.reviews.state import State, state_of
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -64,6 +65,28 @@ class Exported:
 
 
 @dataclass(frozen=True)
+class Preview:
+    """What a bundle would hold."""
+
+    people: int
+    """Identities."""
+    assignments: int
+    """Who was asked to review what."""
+    reviews: int
+    """Reviews, sealed as they are."""
+    keys: int
+    """Keys of reviews that every reviewer has signed."""
+    adjudications: int
+    """Decisions."""
+    texts: int
+    """Signed texts."""
+    rows: int
+    """Encrypted rows of synthetic and open sources."""
+    kept_back: int
+    """Encrypted rows of credentialed sources: they stay unless they are asked for."""
+
+
+@dataclass(frozen=True)
 class Merged:
     """What a merge brought."""
 
@@ -77,6 +100,8 @@ class Merged:
     """Encrypted rows that were not here."""
     problems: tuple[Problem, ...]
     """Of the ledger after it."""
+    acts: tuple[str, ...] = ()
+    """What the new entries say, in words; nothing of what is under seal."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +125,7 @@ def export(desk: Desk, to: Path, *, with_rows: bool = False) -> Exported:
         StorageFull, MissingPrerequisite: it cannot be written.
     """
     place = desk.place
-    with ledger.locked(place):
-        found = ledger.read(place.ledger)
-    if found.damaged:
-        raise BadInput(
-            f"The ledger holds {len(found.damaged)} damaged files.",
-            todo="See m4bench review verify; merge a colleague's bundle to mend it.",
-        )
+    found = _whole(place)
     free, bound = _annexes(found.entries)
     files = {f"ledger/{entry.path}": entry.data for entry in found.entries}
     count = len(files)
@@ -125,6 +144,53 @@ def export(desk: Desk, to: Path, *, with_rows: bool = False) -> Exported:
     _write(to, files)
     kept_back = 0 if with_rows else len(held)
     return Exported(count, texts, len(wanted), kept_back)
+
+
+def preview(desk: Desk) -> Preview:
+    """What `export` would write, to be told before.
+
+    Raises:
+        BadInput: the ledger holds damaged files.
+    """
+    place = desk.place
+    entries = _whole(place).entries
+    free, bound = _annexes(entries)
+    texts = len(list(place.texts.glob("*.txt"))) if place.texts.is_dir() else 0
+    return Preview(
+        people=sum(entry.kind == "identity" for entry in entries),
+        assignments=sum(entry.kind == "assign" for entry in entries),
+        reviews=sum(entry.kind == "review" for entry in entries),
+        keys=sum(entry.kind == "reveal" for entry in entries),
+        adjudications=sum(entry.kind == "adjudicate" for entry in entries),
+        texts=texts,
+        rows=sum(_here(place, name) for name in free),
+        kept_back=sum(_here(place, name) for name in bound),
+    )
+
+
+def export_identity(desk: Desk, author: str, to: Path) -> Exported:
+    """Write one person's identity (name, role, public key) alone, as a bundle.
+
+    Raises:
+        UsageError: the ledger does not know the person.
+        BadInput, StorageFull, MissingPrerequisite: as `export`.
+    """
+    found = [e for e in _whole(desk.place).entries if e.author == author and e.kind == "identity"]
+    if not found:
+        raise UsageError("There is no identity here yet.", todo="Make one first.")
+    _write(to, {f"ledger/{entry.path}": entry.data for entry in found})
+    return Exported(len(found), 0, 0, 0)
+
+
+def _whole(place: Place) -> ledger.Ledger:
+    with ledger.locked(place):
+        found = ledger.read(place.ledger)
+    if found.damaged:
+        raise BadInput(
+            f"The ledger holds {len(found.damaged)} damaged files.",
+            todo="See m4bench review verify; merge a colleague's bundle to mend it.",
+        )
+    return found
 
 
 def merge(desk: Desk, path: Path) -> Merged:
@@ -147,7 +213,26 @@ def merge(desk: Desk, path: Path) -> Merged:
         ledger.note_heads(place)
     problems = {*after.damaged, *state.problems, *cut(state.chains, ledger.heads(place))}
     known = len(content.entries) - len(fresh)
-    return Merged(len(fresh), known, texts, annexes, tuple(sorted(problems)))
+    acts = tuple(_act(state, entry) for entry in sorted(fresh, key=lambda e: (e.time, e.id)))
+    return Merged(len(fresh), known, texts, annexes, tuple(sorted(problems)), acts)
+
+
+def _act(state: State, entry: Entry) -> str:
+    """An entry as a sentence."""
+    who = state.name(entry.author)
+    of = state.assignments.get(str(entry.body.get("assignment")))
+    task = of.body.task if of is not None else "a task that is not known here"
+    match entry.kind:
+        case "identity":
+            return f"{who} introduces themself"
+        case "assign":
+            return f"{who} asks for reviews of {neutralise(str(entry.body.get('task')))}"
+        case "review":
+            return f"{who} has signed a review of {task}"
+        case "reveal":
+            return f"{who} gives the key of a review"
+        case "adjudicate":
+            return f"{who} has adjudicated {task}"
 
 
 def _annexes(entries: Iterable[Entry]) -> tuple[set[str], set[str]]:

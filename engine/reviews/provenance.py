@@ -63,8 +63,37 @@ class Provenance:
     """Of the skills of its tasks."""
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What would be written for one family."""
+
+    provenance: Provenance
+    """As `write_provenance` gives it back; nothing is written yet."""
+    before: str
+    """PROVENANCE.yaml as it is."""
+    after: str
+    """As it would be."""
+    fronts: dict[Path, str]
+    """SKILL.md files whose tier would change, and their whole text then."""
+
+
 def write_provenance(desk: Desk, family: str) -> Provenance:
     """Bring PROVENANCE.yaml and tiers of one family up to date.
+
+    Raises:
+        UsageError: there is no such family.
+        BadInput: PROVENANCE.yaml is not valid YAML; names the line.
+    """
+    plan = plan_provenance(desk, family)
+    if plan.provenance.changed:
+        write_text(plan.provenance.path, plan.after, "writing PROVENANCE.yaml")
+    for path, text in plan.fronts.items():
+        write_text(path, text, "writing the tier of a skill")
+    return plan.provenance
+
+
+def plan_provenance(desk: Desk, family: str) -> Plan:
+    """What `write_provenance` would write.
 
     Raises:
         UsageError: there is no such family.
@@ -88,9 +117,16 @@ def write_provenance(desk: Desk, family: str) -> Provenance:
         for each in _entries(state, assignment, outcomes.get(assignment.body.task))
     ]
     entries = [said for _, said in sorted(dated, key=lambda d: (d[0], d[1]["ledger"]))]
-    changed = _write(path, entries)
-    tiers = [_tier(desk, state, p, tasks, outcomes) for p in _skills(desk, mine.values())]
-    return Provenance(family, path, len(entries), changed, tuple(tiers))
+    before, after = _written(path, entries)
+    tiers = []
+    fronts = {}
+    for skill in _skills(desk, mine.values()):
+        tier, text = _tier(desk, state, skill, tasks, outcomes)
+        tiers.append(tier)
+        if text is not None:
+            fronts[skill] = text
+    done = Provenance(family, path, len(entries), before != after, tuple(tiers))
+    return Plan(done, before, after, fronts)
 
 
 def families(desk: Desk) -> tuple[str, ...]:
@@ -191,8 +227,11 @@ def _tier(
     path: Path,
     tasks: dict[str, Task],
     outcomes: dict[str, Outcome],
-) -> Tier:
-    """Write a skill's tier: it is validated only when every task that uses it is settled."""
+) -> tuple[Tier, str | None]:
+    """A skill's tier, and its text with it where it is another than the text says.
+
+    It is validated only when every task that uses it is settled.
+    """
     skill = load_skill(path.parent)
     users = [n for n, task in tasks.items() if path in desk.content.skill_files(task)]
     why = [words for n in users for words in lacking(desk, state, n, outcomes.get(n))]
@@ -201,18 +240,19 @@ def _tier(
         after = "validated"
     elif skill.tier == "validated":
         after = "community"
-    if after != skill.tier:
-        text = path.read_bytes().decode("utf-8")
-        head = len(text) - len(skill.body)
-        front = _TIER.sub(lambda m: f"{m.group(1)}{after}{m.group(3)}", text[:head], count=1)
-        write_text(path, front + text[head:], "writing the tier of a skill")
-        if load_skill(path.parent).tier != after:
-            raise HarnessFault("The tier of the skill was not written as it should be.")
-    return Tier(skill.name, skill.tier, after, tuple(why))
+    tier = Tier(skill.name, skill.tier, after, tuple(why))
+    if after == skill.tier:
+        return tier, None
+    text = path.read_bytes().decode("utf-8")
+    head = len(text) - len(skill.body)
+    front = _TIER.sub(lambda m: f"{m.group(1)}{after}{m.group(3)}", text[:head], count=1)
+    if front == text[:head] or len(front) - head != len(after) - len(skill.tier):
+        raise HarnessFault("The tier of the skill cannot be written as it should be.")
+    return tier, front + text[head:]
 
 
-def _write(path: Path, entries: list[dict[str, Any]]) -> bool:
-    """Put the ledger's reviews into the file; True if anything was another."""
+def _written(path: Path, entries: list[dict[str, Any]]) -> tuple[str, str]:
+    """The file as it is, and with the ledger's reviews in it."""
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 1 << 16
@@ -233,7 +273,7 @@ def _write(path: Path, entries: list[dict[str, Any]]) -> bool:
     own = [e for e in there if not (isinstance(e, dict) and e.get("ledger"))]
     ours = [e for e in there if isinstance(e, dict) and e.get("ledger")]
     if [dict(each) for each in ours] == entries and there[: len(own)] == own:
-        return False
+        return text, text
     if isinstance(data.get("reviews"), CommentedSeq) and own:
         reviews = data["reviews"]  # keeps its comments
         for at in reversed(range(len(reviews))):
@@ -249,5 +289,4 @@ def _write(path: Path, entries: list[dict[str, Any]]) -> bool:
     again = YAML(typ="safe", pure=True).load(out.getvalue())
     if [dict(each) for each in again["reviews"]][len(own) :] != entries:
         raise HarnessFault("PROVENANCE.yaml was not written: it would not read as it should.")
-    write_text(path, out.getvalue(), "writing PROVENANCE.yaml")
-    return True
+    return text, out.getvalue()

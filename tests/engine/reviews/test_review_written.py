@@ -84,14 +84,14 @@ def test_nothing_but_the_reviews_would_be_written_differently(path: Path, tmp_pa
     text = path.read_text("utf-8")
     copy.write_text(text, "utf-8")
     entry = {"by": "A", "date": "2026-01-01", "scope": "s", "ledger": "0" * 64}
-    assert provenance._write(copy, [entry])
-    with_one = copy.read_text("utf-8")
+    _, with_one = provenance._written(copy, [entry])
+    copy.write_text(with_one, "utf-8")
     assert [line for line in text.splitlines() if line not in with_one] == (
         ["reviews: []"] if "reviews: []" in text else []
     )
-    assert not provenance._write(copy, [entry])
-    provenance._write(copy, [])
-    data = YAML(typ="safe").load(io.StringIO(copy.read_text("utf-8")))
+    assert provenance._written(copy, [entry]) == (with_one, with_one)
+    _, without = provenance._written(copy, [])
+    data = YAML(typ="safe").load(io.StringIO(without))
     assert data == YAML(typ="safe").load(io.StringIO(text))
 
 
