@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 
+from engine.base.content import use_content
 from engine.base.errors import UsageError
 
 ENV_HOME = "M4REVIEW_HOME"
@@ -40,6 +42,25 @@ class Home:
         return self.root / "settings.toml"
 
     @property
+    def content(self) -> Path:
+        """Says which folder of the user's own the tasks and skills lie in, where there is one."""
+        return self.root / "content.json"
+
+    @property
+    def own_content(self) -> Path | None:
+        """The user's own folder with `tasks/` and `skills/`; None for the shipped content."""
+        try:
+            root = json.loads(self.content.read_text(encoding="utf-8"))["root"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return Path(root) if isinstance(root, str) else None
+
+    @property
+    def editing(self) -> Path:
+        """One folder per edited text: what was typed, and what can be undone."""
+        return self.root / "editing"
+
+    @property
     def sources(self) -> Path:
         """One folder per registered source."""
         return self.root / "sources"
@@ -58,6 +79,11 @@ class Home:
     def runs(self) -> Path:
         """One folder per run."""
         return self.root / "runs"
+
+    @property
+    def traces(self) -> Path:
+        """Steps of long traces as they were read, so that they need not be read again."""
+        return self.root / "traces"
 
     @property
     def canaries(self) -> Path:
@@ -82,11 +108,16 @@ class Home:
     @property
     def private(self) -> tuple[Path, ...]:
         """The folders that hold patient data; closed to others even where `root` is not."""
-        return (self.sources, self.references, self.workspaces, self.runs, self.scratch, self.logs)
+        return (
+            *(self.sources, self.references, self.workspaces, self.runs),
+            *(self.traces, self.scratch, self.logs),
+        )
 
 
 def open_home(given: Path | str | None = None) -> Home:
     """The home folder: `given`, else ``$M4REVIEW_HOME``, else the platform's data directory.
+
+    From here on the process reads tasks and skills from where this home says.
 
     Raises:
         UsageError: the place is a file, or cannot be made or written.
@@ -105,6 +136,9 @@ def open_home(given: Path | str | None = None) -> Home:
         raise UsageError("The home folder cannot be written.", todo="Name another one with --home.")
     home = Home(root)
     _close_to_others(home)
+    own = home.own_content
+    # A folder that is gone (a drive that is not mounted) is told by whoever shows texts.
+    use_content(own if own is not None and (own / "tasks").is_dir() else None)
     return home
 
 
