@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import io
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml import YAML
@@ -56,6 +57,16 @@ class Skill(BaseModel):
         return self.folder / "SKILL.md"
 
 
+@functools.lru_cache(maxsize=64)  # while somebody types it mostly stays as it is
+def _loaded(front: str) -> Any:
+    """What the front matter holds.
+
+    Raises:
+        YAMLError: it is none.
+    """
+    return YAML(typ="safe", pure=True).load(io.StringIO(front))
+
+
 def parse_skill(text: str, folder: Path) -> Skill:
     """Read a skill from its text, e.g. one that is being edited.
 
@@ -72,7 +83,7 @@ def parse_skill(text: str, folder: Path) -> Skill:
             todo="Write name, description, tier and category there.",
         )
     try:
-        data = YAML(typ="safe", pure=True).load(io.StringIO(match.group(1)))
+        data = _loaded(match.group(1))
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 2
         raise bad_file(path, "The front matter is not valid YAML.", line=line) from error

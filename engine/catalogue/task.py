@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import tomllib
 from pathlib import Path
 from typing import Literal
@@ -190,6 +191,11 @@ def parse_task(text: str, folder: Path) -> Task:
     Raises:
         BadInput: names the file and every key that is wrong.
     """
+    return _parsed(text, folder)
+
+
+@functools.lru_cache(maxsize=256)  # lists and lint ask for all tasks again and again
+def _parsed(text: str, folder: Path) -> Task:
     path = folder / "task.toml"
     try:
         data = tomllib.loads(text)

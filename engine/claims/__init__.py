@@ -1,6 +1,6 @@
 """Evidence for the claims of a skill: what it says, held against data, reference and texts."""
 
-from engine.claims.evidence import check_evidence, check_texts
+from engine.claims.evidence import check_evidence, check_texts, kept_evidence
 from engine.claims.exporting import evidence_document
 from engine.claims.extracting import extract_claims
 from engine.claims.model import Check, Claim, Evidence, Unread, Verdict
@@ -15,4 +15,5 @@ __all__ = [
     "check_texts",
     "evidence_document",
     "extract_claims",
+    "kept_evidence",
 ]

@@ -31,12 +31,14 @@ from engine.claims.material import Material, read_material
 from engine.claims.model import Check, Claim, Evidence, Unread
 from engine.references import find_target, reference_state
 from engine.references.targets import sql_sha256
-from engine.sources import find_source, known_source
+from engine.sources import SourceInfo, find_source, known_source
 
 TEXT_CHECKS = (agreement_checks, band_checks, list_checks, window_checks)
 """What needs no database."""
 DATA_CHECKS = (item_checks, measure_checks, spelling_checks)
 """What asks the source."""
+_KEPT = 20
+"""Of how many states of its texts the evidence of a task is kept, the newest ones."""
 
 
 def check_texts(task: Task, texts: Mapping[Path, str] | None = None) -> tuple[Check, ...]:
@@ -90,7 +92,7 @@ def check_evidence(
         )
     material = read_material(task, texts)
     info = known_source(home, source, job=job)
-    kept = info.path.parent / "claims" / f"{_key(home, material, source, info.digest)}.json"
+    kept = _place(info, task) / _name(home, material, source, info.digest)
     if not fresh and (found := _read(kept)) is not None:
         return found
     with asking(info, job, memory_limit) as asker:
@@ -112,6 +114,44 @@ def check_evidence(
     )
     _keep(kept, evidence)
     return evidence
+
+
+def kept_evidence(
+    home: Home, task: Task, source: str, texts: Mapping[Path, str] | None = None
+) -> tuple[Evidence, tuple[str, ...]] | None:
+    """The newest evidence that is kept of a task and source; asks the source nothing.
+
+    Args:
+        home: where everything is kept.
+        task: the task.
+        source: name of the source.
+        texts: what an editor holds instead of what is on disk, by path.
+
+    Returns:
+        The evidence, and in words what has changed since (nothing: it holds); None where nothing
+        is kept.
+
+    Raises:
+        UsageError: there is no such source.
+        BadInput: a text cannot be read.
+    """
+    info, material = find_source(home, source), read_material(task, texts)
+    for path in _newest(_place(info, task)):
+        if (found := _read(path)) is None:
+            continue
+        why = [
+            f"{name.replace('/', ' ')} was changed"
+            for name in sorted({*found.texts, *material.hashes})
+            if found.texts.get(name) != material.hashes.get(name)
+        ]
+        if found.source_digest != info.digest:
+            why.append("the source's data were changed")
+        if found.sql_sha256 != sql_sha256(find_target(task.target)):
+            why.append("the reference's SQL was changed")
+        if not why and path.name != _name(home, material, source, info.digest):
+            why.append("the reference was built anew, or the program's checks are newer")
+        return found, tuple(why)
+    return None
 
 
 def run_checks(material: Material, asker: Asker, home: Home, source: str) -> tuple[Check, ...]:
@@ -143,6 +183,23 @@ def _ordered(checks: list[Check]) -> tuple[Check, ...]:
     )
 
 
+def _place(info: SourceInfo, task: Task) -> Path:
+    return info.path.parent / "claims" / task.name
+
+
+def _name(home: Home, material: Material, source: str, digest: str) -> str:
+    return f"{_key(home, material, source, digest)}.json"
+
+
+def _newest(folder: Path) -> list[Path]:
+    """What is kept of a task, the newest first; a file that goes meanwhile is left out."""
+    found = []
+    for path in folder.glob("*.json"):
+        with suppress(OSError):
+            found.append((path.stat().st_mtime_ns, path))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
 def _key(home: Home, material: Material, source: str, digest: str) -> str:
     target = find_target(material.task.target)
     state = reference_state(home, source, material.task.target)
@@ -168,8 +225,10 @@ def _own_sha256() -> str:
 def _keep(path: Path, evidence: Evidence) -> None:
     # Only a memory: what cannot be kept is found out again the next time.
     with suppress(M4Error, OSError):
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_json(path, dataclasses.asdict(evidence), "keeping what was found out")
+        for old in _newest(path.parent)[_KEPT:]:
+            old.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> Evidence | None:

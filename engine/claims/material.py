@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -51,6 +52,12 @@ class Material:
     """The request to the agent."""
     rules: ReferenceRules
     """What the SQL says."""
+    only: Path | None = None
+    """Where only the checks with a place in one text are wanted: its file."""
+
+    def wanted(self, text: Read) -> bool:
+        """Are the checks with a place in this text wanted?"""
+        return self.only is None or text.path == self.only
 
     @property
     def texts(self) -> tuple[Read, ...]:
@@ -60,8 +67,8 @@ class Material:
 
     @property
     def ruled(self) -> tuple[Read, ...]:
-        """Those that state all the rules: skills and operational specification."""
-        return self.texts[:-1]
+        """Those that state all the rules and are wanted: skills, operational specification."""
+        return tuple(text for text in self.texts[:-1] if self.wanted(text))
 
     @cached_property
     def named_items(self) -> frozenset[int]:
@@ -79,12 +86,22 @@ class Material:
         }
 
 
-def read_material(task: Task, texts: Mapping[Path, str] | None = None) -> Material:
+@functools.lru_cache(maxsize=64)
+def _understood(kind: Kind, text: str) -> tuple[Document, tuple[Claim, ...]]:
+    """Kept by text: of a task's texts only one changes while somebody types."""
+    document = read_document(kind, text)
+    return document, claims_of(document)
+
+
+def read_material(
+    task: Task, texts: Mapping[Path, str] | None = None, *, only: Path | None = None
+) -> Material:
     """Read a task's texts.
 
     Args:
         task: the task.
         texts: what an editor holds instead of what is on disk, by path.
+        only: as of `Material`.
 
     Raises:
         BadInput: a text is missing, or no UTF-8.
@@ -93,8 +110,8 @@ def read_material(task: Task, texts: Mapping[Path, str] | None = None) -> Materi
     given = texts or {}
 
     def read(kind: Kind, path: Path, name: str = "") -> Read:
-        document = read_document(kind, given[path] if path in given else _text(path))
-        return Read(kind, name, path, document, claims_of(document))
+        document, claims = _understood(kind, given[path] if path in given else _text(path))
+        return Read(kind, name, path, document, claims)
 
     spec = task.operational_spec
     return Material(
@@ -103,6 +120,7 @@ def read_material(task: Task, texts: Mapping[Path, str] | None = None) -> Materi
         read("operational-spec", spec) if spec else None,
         read("instruction", task.folder / "instruction.md"),
         reference_rules(task.target),
+        only,
     )
 
 
@@ -127,8 +145,9 @@ def checked(
     column: int = 1,
     query: str = "",
     result: Mapping[str, object] | None = None,
+    shown: str = "",
 ) -> Check:
-    """A check at the place of `claim`, or at `line` and `column`."""
+    """A check at the place of `claim`, or of `shown` at `line` and `column`."""
     return Check(
         name,
         verdict,
@@ -141,4 +160,5 @@ def checked(
         query,
         result,
         text.name,
+        claim.shown if claim else shown,
     )

@@ -86,6 +86,8 @@ class Check:
     """What was found: plain JSON values; `exporting.py` knows which of them are counts."""
     skill: str = ""
     """Name of the skill, where the text is one."""
+    shown: str = ""
+    """What stands at that place and was checked, as it is written; empty where a place is all."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ or a heading in a code block is taken for what it is.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,8 +23,10 @@ ASIDE = re.compile(
 )
 """Headings of sections that state no rules."""
 _FRONT = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_GAP = re.compile(r"(?<=[.;])\s")
 _CODE = re.compile(r"`([^`\n]+)`")
-_MARKDOWN = MarkdownIt("commonmark").enable("table")
+_MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")
+"""Blocks only: what stands within a line is read from the source."""
 _SPACE = "\u2420·"
 """Signs that show a space at the end of a text."""
 
@@ -87,9 +90,9 @@ class Span:
     """Of its first character, counted from 1."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Document:
-    """A text that has been read."""
+    """A text that has been read; the same only as itself, so that it can be a key."""
 
     kind: Kind
     """Which text of a task."""
@@ -124,14 +127,15 @@ def spans(cell: Cell) -> Iterator[Span]:
         yield Span(spaced(match.group(1)), cell.line, cell.column + match.start(1))
 
 
-def sentences(text: str) -> Iterator[tuple[int, str]]:
+@functools.lru_cache(maxsize=1 << 13)  # asked for by every kind of claim, at every keystroke
+def sentences(text: str) -> tuple[tuple[int, str], ...]:
     """The sentences of a cell with their offsets; a stop in a code span ends none."""
     blank = _CODE.sub(lambda match: "x" * len(match.group()), text)
-    begin = 0
-    for gap in re.finditer(r"(?<=[.;])\s", blank):
-        yield begin, text[begin : gap.start()]
+    begin, found = 0, list[tuple[int, str]]()
+    for gap in _GAP.finditer(blank):
+        found.append((begin, text[begin : gap.start()]))
         begin = gap.end()
-    yield begin, text[begin:]
+    return (*found, (begin, text[begin:]))
 
 
 def read_document(kind: Kind, text: str) -> Document:

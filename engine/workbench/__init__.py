@@ -6,6 +6,7 @@ any of them. Everything that it gives back is a plain frozen dataclass.
 
 from __future__ import annotations
 
+from engine.claims.live import TextFinding
 from engine.queue import Batch, Item, ItemState, Lane, QueueState, QueueWatch
 from engine.queue.checks import Check
 from engine.queue.estimate import Estimate, Price
@@ -26,6 +27,7 @@ from engine.runs.records import (
     TestResults,
     Violation,
 )
+from engine.workbench.texts import StaleSignature, TextEffect, TextUser
 from engine.workbench.types import BackendInfo, ImportReport, ReferenceState, SqlPart
 from engine.workbench.workbench import Workbench
 
@@ -56,7 +58,11 @@ __all__ = [
     "RunRequest",
     "RunSummary",
     "SqlPart",
+    "StaleSignature",
     "TestResults",
+    "TextEffect",
+    "TextFinding",
+    "TextUser",
     "Violation",
     "Workbench",
 ]

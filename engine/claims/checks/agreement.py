@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 
 from engine.claims.material import Material, Read, checked
 from engine.claims.model import Against, Check
-from engine.claims.reading import Cell, Row
+from engine.claims.reading import Cell, Document, Row
 
 _WORD = re.compile(r"[A-Za-z_][\w-]*|\d+(?:\.\d+)?|[<>≤≥×÷/+−=.;:()]")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -23,10 +24,16 @@ _SAME = {"the": "", "a": "", "an": "", "of": "", "is": "", "are": ""}
 
 
 def agreement_checks(material: Material) -> Iterator[Check]:
-    """Rows with the same head, and numbers in the same words."""
+    """Rows with the same head, and numbers in the same words.
+
+    What an instruction and another text disagree in is told once, in the instruction; where only
+    the other text is wanted, in that.
+    """
     for one, other in permutations(material.texts, 2):
+        if not material.wanted(one):
+            continue
         if "instruction" in (one.kind, other.kind):
-            if one.kind == "instruction":
+            if one.kind == "instruction" or material.only is not None:
                 yield from _contexts(one, other)
             continue
         yield from _rows(one, other)
@@ -39,10 +46,11 @@ def _numbers(text: str) -> Counter[float]:
     return Counter(float(n) for n in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", text))
 
 
-def _keyed(read: Read) -> dict[str, Row | None]:
+@functools.lru_cache(maxsize=64)
+def _keyed(document: Document) -> Mapping[str, Row | None]:
     """Rows by their first cell; None where several bear it."""
     found: dict[str, Row | None] = {}
-    for row in read.document.rows:
+    for row in document.rows:
         if any("version" in head or "icd" in head for head in row.header):
             continue  # codes
         if not row.aside and row.cells and re.search("[A-Za-z]{3}", row.cells[0].text):
@@ -52,8 +60,8 @@ def _keyed(read: Read) -> dict[str, Row | None]:
 
 
 def _rows(one: Read, other: Read) -> Iterator[Check]:
-    there = _keyed(other)
-    for key, row in _keyed(one).items():
+    there = _keyed(other.document)
+    for key, row in _keyed(one.document).items():
         match = there.get(key)
         if row is None or match is None:
             continue
@@ -77,6 +85,7 @@ def _rows(one: Read, other: Read) -> Iterator[Check]:
                 _against(other),
                 line=row.cells[1].line,
                 column=row.cells[1].column,
+                shown=row.cells[1].text,
             )
 
 
@@ -92,43 +101,59 @@ def _against(read: Read) -> Against:
     return read.kind if read.kind in ("instruction", "operational-spec") else "skill"
 
 
-def _tokens(cell: Cell) -> list[tuple[str, int]]:
-    skip = _ORDINAL.match(cell.text)
+def _tokens(text: str) -> list[tuple[str, int]]:
+    skip = _ORDINAL.match(text)
     found = []
-    for match in _WORD.finditer(cell.text, skip.end() if skip else 0):
+    for match in _WORD.finditer(text, skip.end() if skip else 0):
         word = _SAME.get(match.group().lower(), match.group().lower())
         if word:
             found.append((word, match.start()))
     return found
 
 
-def _spoken(read: Read) -> dict[tuple[str, ...], dict[str, Cell]]:
+@functools.lru_cache(maxsize=64)
+def _spoken(document: Document) -> Mapping[tuple[str, ...], dict[str, Cell]]:
     """Context to the numbers in it, each with its place."""
     found: dict[tuple[str, ...], dict[str, Cell]] = {}
-    for cell in read.document.rules:
-        tokens = _tokens(cell)
-        for i, (word, at) in enumerate(tokens):
-            if not _NUMBER.fullmatch(word):
-                continue
-            for before, after in _WIDTHS:
-                if i < before or i + after >= len(tokens) + (after == 0):
-                    continue
-                left = tuple(w for w, _ in tokens[i - before : i])
-                right = tuple(w for w, _ in tokens[i + 1 : i + 1 + after])
-                words = left + right
-                if sum(len(w) > 2 and w.isalpha() for w in words) < 2 or _STOPS & set(words):  # noqa: PLR2004
-                    continue
-                place = Cell(word, cell.line, cell.column + at)
-                found.setdefault((*left, "#", *right), {}).setdefault(f"{float(word):g}", place)
+    for cell in document.rules:
+        for context, word, at in _spoken_in(cell.text):
+            place = Cell(word, cell.line, cell.column + at)
+            found.setdefault(context, {}).setdefault(f"{float(word):g}", place)
     return found
 
 
+@functools.lru_cache(maxsize=1 << 13)  # while somebody types most lines stay as they are
+def _spoken_in(text: str) -> tuple[tuple[tuple[str, ...], str, int], ...]:
+    """Contexts of one cell, each with its number and where that begins."""
+    tokens = _tokens(text)
+    found = []
+    for i, (word, at) in enumerate(tokens):
+        if not _NUMBER.fullmatch(word):
+            continue
+        for before, after in _WIDTHS:
+            if i < before or i + after >= len(tokens) + (after == 0):
+                continue
+            left = tuple(w for w, _ in tokens[i - before : i])
+            right = tuple(w for w, _ in tokens[i + 1 : i + 1 + after])
+            words = left + right
+            if sum(len(w) > 2 and w.isalpha() for w in words) < 2 or _STOPS & set(words):  # noqa: PLR2004
+                continue
+            found.append(((*left, "#", *right), word, at))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=64)
+def _everywhere(text: str) -> frozenset[str]:
+    """Every number of a text."""
+    return frozenset(f"{number:g}" for number in _numbers(text))
+
+
 def _contexts(one: Read, other: Read) -> Iterator[Check]:
-    there = _spoken(other)
-    everywhere = {f"{number:g}" for number in _numbers(other.document.text)}
+    there = _spoken(other.document)
+    everywhere = _everywhere(other.document.text)
     asked = "instruction" in (one.kind, other.kind)
     told: set[tuple[int, int]] = set()
-    for context, numbers in _spoken(one).items():
+    for context, numbers in _spoken(one.document).items():
         theirs = there.get(context)
         if theirs is None or len(numbers) != len(theirs) or numbers.keys() == theirs.keys():
             continue
@@ -149,4 +174,5 @@ def _contexts(one: Read, other: Read) -> Iterator[Check]:
                 _against(other),
                 line=cell.line,
                 column=cell.column,
+                shown=cell.text,
             )

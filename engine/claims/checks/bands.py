@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -46,6 +47,7 @@ def _band(text: Read, claim: Claim, rules: ReferenceRules) -> Check:
     return checked(text, "bands", "agrees", words, "reference", claim=claim, result=facts)
 
 
+@functools.lru_cache(maxsize=1 << 15)
 def _has(case: frozenset[Pair], number: float, result: float, exact: bool) -> bool:
     whole = not exact and number % 1 == 0
     decimals = len(f"{number:g}".partition(".")[2])
@@ -104,4 +106,5 @@ def _formulas(text: Read, rules: ReferenceRules) -> Iterator[Check]:
                     "reference",
                     line=cell.line,
                     column=cell.column,
+                    shown=cell.text,
                 )

@@ -21,10 +21,10 @@ def list_checks(material: Material) -> Iterator[Check]:
         yield from _counts(text)
         yield from _codes(text, material.rules)
         yield from _groups(text, material.rules)
-    for text in material.skills:
+    for text in filter(material.wanted, material.skills):
         yield from _texts(text, material)
         yield from _given(text, material.rules)
-    if material.spec is not None:
+    if material.spec is not None and material.wanted(material.spec):
         yield from _spec_texts(material.spec, material)
 
 

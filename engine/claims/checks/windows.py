@@ -13,7 +13,7 @@ _WAYS = {"-": "before", "+": "after"}
 
 def window_checks(material: Material) -> Iterator[Check]:
     """Every text: is there such a window, on that side of admission, with that end?"""
-    for text in material.texts:
+    for text in filter(material.wanted, material.texts):
         for claim in text.of("window"):
             yield _window(text, claim, material.rules)
     for text in material.ruled:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from engine.claims.model import Claim
 from engine.claims.reading import Cell, Document, sentences
+from engine.preflight.claims import Claim as Number
 from engine.preflight.claims import bands, bounds_in
 from engine.preflight.facts import SECONDS
 from engine.preflight.finding import Text
@@ -50,8 +52,7 @@ def rule_claims(document: Document) -> Iterator[Claim]:
 
 
 def _bands(document: Document, cell: Cell, subject: str) -> Iterator[Claim]:
-    text = Text("skill", Path(), cell.text)
-    found = list(bands(text))
+    found = _bands_in(cell.text)
     if found:
         pairs = [[c.value, c.result, c.side == "exact"] for c in found]
         yield Claim(
@@ -63,6 +64,11 @@ def _bands(document: Document, cell: Cell, subject: str) -> Iterator[Claim]:
         shown = re.sub(r"^[^\d]*", "", bound.shown) if bound.offset else bound.shown
         place = cell.column + bound.offset
         yield Claim(document.kind, "range", cell.line, place, shown, subject, facts)
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _bands_in(text: str) -> tuple[Number, ...]:
+    return tuple(bands(Text("skill", Path(), text)))
 
 
 def _windows(document: Document, cell: Cell) -> Iterator[Claim]:
@@ -110,7 +116,7 @@ def _missing(document: Document, cell: Cell) -> Iterator[Claim]:
 
 
 def _formulas(document: Document, cell: Cell) -> Iterator[Claim]:
-    for match in _FORMULA.finditer(cell.text):
+    for match in _formulas_in(cell.text):
         numbers = [float(n) for n in re.findall(_NUMBER, match.group())]
         yield Claim(
             document.kind,
@@ -121,6 +127,11 @@ def _formulas(document: Document, cell: Cell) -> Iterator[Claim]:
             cell.text,
             {"numbers": numbers},
         )
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _formulas_in(text: str) -> tuple[re.Match[str], ...]:
+    return tuple(_FORMULA.finditer(text))
 
 
 def _grain(document: Document) -> Iterator[Claim]:

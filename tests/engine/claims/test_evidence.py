@@ -29,7 +29,7 @@ def test_evidence_is_kept_until_a_text_changes(
     assert find_source(home, "mimic-demo") == before
     assert all(check.query for check in first.checks if check.against == "source")
 
-    kept = sorted((before.path.parent / "claims").glob("*.json"))
+    kept = sorted((before.path.parent / "claims").rglob("*.json"))
     assert len(kept) == 1
     again = check_evidence(home, task, "mimic-demo", job=SimpleJob())
     assert again.made_at == first.made_at
@@ -38,7 +38,7 @@ def test_evidence_is_kept_until_a_text_changes(
     path = task.skill_folders[0] / "SKILL.md"
     text = path.read_text(encoding="utf-8").replace("rate / 100 |", "rate / 10 |")
     changed = check_evidence(home, task, "mimic-demo", job=SimpleJob(), texts={path: text})
-    assert len(list((before.path.parent / "claims").glob("*.json"))) == 2
+    assert len(list((before.path.parent / "claims").rglob("*.json"))) == 2
     wrong = [check for check in changed.of("disagrees") if check.name == "factor"]
     assert len(wrong) == 1
     assert text.split("\n")[wrong[0].line - 1].startswith("| 221662 | Dopamine")
