@@ -65,6 +65,8 @@ from engine.workbench.explaining import Explaining
 from engine.workbench.importing import import_runs, place_of, rescore
 from engine.workbench.judges import DIFF, OUTPUT, judge_for
 from engine.workbench.queueing import Queueing
+from engine.workbench.reviewing import Reviewing
+from engine.workbench.texts import Texts
 from engine.workbench.types import BackendInfo, ImportReport, ReferenceState, SqlPart
 from engine.workbench.ways import check_program, means_of
 from engine.workspaces import build_workspace
@@ -74,14 +76,22 @@ _MEMORY = 4 << 30
 _SHARE_OF_MEMORY = 0.6
 
 
-class Workbench(Queueing, Care, Explaining):
+class Workbench(Queueing, Care, Explaining, Reviewing, Texts):
     """The engine on one home folder.
 
     Errors are those of `engine.base.errors`; `Cancelled` when the job was stopped.
     """
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, *, content: Path | None = None) -> None:
+        """Put the parts together.
+
+        Args:
+            home: where everything is kept.
+            content: a folder with `tasks/` and `skills/` that is reviewed; the shipped content
+                when None.
+        """
         self.home = home
+        self.content = content
         self._store = AuditedRuns(home)
         self._machine = RunMachine(home, self._store)
         self._building = threading.Lock()
