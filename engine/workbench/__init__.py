@@ -29,10 +29,12 @@ from engine.runs.records import (
 )
 from engine.workbench.texts import StaleSignature, TextEffect, TextUser
 from engine.workbench.types import BackendInfo, ImportReport, ReferenceState, SqlPart
+from engine.workbench.versions import SAVED, TextVersion
 from engine.workbench.workbench import Workbench
 
 __all__ = [
     "CONDITIONS",
+    "SAVED",
     "SCHEMAS",
     "AgentDb",
     "AgentResult",
@@ -63,6 +65,7 @@ __all__ = [
     "TextEffect",
     "TextFinding",
     "TextUser",
+    "TextVersion",
     "Violation",
     "Workbench",
 ]

@@ -62,6 +62,16 @@ class TextEffect:
     """Signatures that hold for the old text and would not for the new one."""
 
 
+def text_name(path: Path) -> str:
+    """What a signature calls the text, e.g. ``instruction`` or ``skill:NAME``.
+
+    Raises:
+        UsageError: the file is no text of a task.
+    """
+    kind = kind_of(path)
+    return {"skill": f"skill:{path.parent.name}", "task": "task.toml"}.get(kind, kind)
+
+
 class Texts:
     """Part of `Workbench`. Every method may be called from any thread."""
 
@@ -181,8 +191,7 @@ class Texts:
     def _stale(
         self, state: State, task: Task, kind: Kind, path: Path, text: str
     ) -> Iterator[StaleSignature]:
-        name = f"skill:{path.parent.name}" if kind == "skill" else kind
-        name = "task.toml" if kind == "task" else name
+        name = text_name(path)
         outcome = outcome_of(state, task.name, None)
         if kind == "provenance" or outcome is None:
             return  # it is written from the signatures, and none rests on it

@@ -68,6 +68,7 @@ from engine.workbench.queueing import Queueing
 from engine.workbench.reviewing import Reviewing
 from engine.workbench.texts import Texts
 from engine.workbench.types import BackendInfo, ImportReport, ReferenceState, SqlPart
+from engine.workbench.versions import Versions
 from engine.workbench.ways import check_program, means_of
 from engine.workspaces import build_workspace
 
@@ -76,7 +77,7 @@ _MEMORY = 4 << 30
 _SHARE_OF_MEMORY = 0.6
 
 
-class Workbench(Queueing, Care, Explaining, Reviewing, Texts):
+class Workbench(Queueing, Care, Explaining, Reviewing, Texts, Versions):
     """The engine on one home folder.
 
     Errors are those of `engine.base.errors`; `Cancelled` when the job was stopped.
