@@ -32,8 +32,9 @@ from engine.isolation.checks import (
     check_command,
     in_memory_bytes,
 )
+from engine.isolation.common import try_trivial
 from engine.isolation.folders import check_room, hand_over, opened, remove_tree
-from engine.isolation.interface import GATEWAY, PROGRAMS, Command, Ended, Limits, OnOutput
+from engine.isolation.interface import GATEWAY, PROGRAMS, Command, Ended, OnOutput
 from engine.isolation.orphans import end_orphans
 from engine.isolation.planted import remove_planted
 from engine.isolation.rootfs import remove_half_made, sandbox_root
@@ -69,23 +70,12 @@ class Bubblewrap:
     def probe(self) -> None:
         """See `Sandbox.probe`."""
         self._program()
-        self._home.scratch.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as stack:
-            folder = self._home.scratch / f"probe-{os.getpid()}-{os.urandom(4).hex()}"
-            folder.mkdir()
-            stack.callback(remove_tree, folder)
-            said = bytearray()
-            ended = self.run(
-                Command(argv=("true",), job_folder=folder, limits=Limits(wall_seconds=30)),
-                on_output=lambda _, data: said.extend(data),
-            )
-        if ended.reason != "exited" or ended.returncode != 0:
-            raise MissingPrerequisite(
-                "A trivial program does not run in the bubblewrap sandbox here "
-                f"(exit status {ended.returncode}).",
-                todo="If the home folder is on a disk mounted noexec, move it with --home.",
-                details=said.decode("utf-8", "replace").strip() or None,
-            )
+        try_trivial(
+            self,
+            self._home,
+            where="the bubblewrap sandbox",
+            todo="If the home folder is on a disk mounted noexec, move it with --home.",
+        )
 
     def describe(self) -> dict[str, Any]:
         """See `Sandbox.describe`."""

@@ -21,16 +21,16 @@ from typing import Any
 from engine.base.errors import HarnessFault, M4Error
 from engine.base.jobs import Job
 from engine.isolation.cgroup import ControlGroup
+from engine.isolation.common import Outlet, machine_out_of_memory, out_of_memory_kills, raise_fault
 from engine.isolation.container import OWN_PROCESSES
 from engine.isolation.engine_api import Engine, telling
-from engine.isolation.interface import MIB, OUTPUT_KEPT, Ended, Limits, OnOutput, Reason, Stream
+from engine.isolation.interface import MIB, Ended, Limits, OnOutput, Reason, Stream
 from engine.isolation.watch import FolderUsage, Inside, folder_usage, free_bytes
 
 _LOOK_SECONDS = 0.05
 _FOLDER_SECONDS = 0.25
 _DEATH_SECONDS = 20.0
 _BLOCK = 64 * 1024
-_CUT = b"\n[the output was cut here: more than %d MiB]\n" % (OUTPUT_KEPT // MIB)
 _HEADER = 8
 _STREAMS: dict[int, Stream] = {1: "stdout", 2: "stderr"}
 
@@ -108,7 +108,6 @@ class Frames:
 class _Run:
     def __init__(self, plan: Plan, on_output: OnOutput | None) -> None:
         self.plan = plan
-        self.on_output = on_output
         self.reason: Reason | None = None
         self.fault: BaseException | None = None
         self.peak = 0
@@ -119,8 +118,7 @@ class _Run:
         self._killed = False
         self._first: int | None = None  # pidfd of the container's first process, where we may
         self._over = threading.Event()
-        self._left = OUTPUT_KEPT
-        self._cut = False
+        self._outlet = Outlet(on_output)
 
     def stop(self, reason: Reason) -> None:
         """Kill everything for `reason` (the first one counts); from any thread."""
@@ -155,7 +153,7 @@ class _Run:
                 self._container = self._create(api)
             attached, rest = engine.attach(self._container)
             stack.enter_context(attached)
-            before = _out_of_memory_kills()
+            before = out_of_memory_kills()
             if not self._start(api, stack):
                 return Ended(returncode=128 + signal.SIGKILL, reason="cancelled", seconds=0.0)
             started = time.monotonic()
@@ -198,23 +196,13 @@ class _Run:
         block = rest
         while True:
             for stream, piece in frames.feed(block):
-                self._hand_on(stream, piece)
+                self._outlet.give(stream, piece)
             try:
                 block = attached.recv(_BLOCK)
             except ConnectionResetError:
                 return
             if not block:
                 return
-
-    def _hand_on(self, stream: Stream, block: bytes) -> None:
-        kept = block[: self._left]
-        self._left -= len(kept)
-        if kept and self.on_output is not None:
-            self.on_output(stream, kept)
-        if len(kept) < len(block) and not self._cut:
-            self._cut = True
-            if self.on_output is not None:
-                self.on_output("stderr", _CUT)
 
     def _result(self, api: Any) -> tuple[int, dict[str, Any]]:
         """Exit status and state, after the stream was closed."""
@@ -227,28 +215,19 @@ class _Run:
     def _ended(
         self, api: Any, status: int, state: dict[str, Any], seconds: float, oom_before: int
     ) -> Ended:
-        if self.fault is not None:
-            if isinstance(self.fault, M4Error):
-                raise self.fault
-            raise HarnessFault(
-                "The watch over the container failed, so it was stopped.",
-                details=type(self.fault).__name__,
-            ) from self.fault
+        raise_fault(self.fault, "the container")
         if self.reason is None and state.get("OOMKilled"):
             self.reason = "memory"
         if self.reason is None and status == 128 + signal.SIGKILL:
-            if _out_of_memory_kills() > oom_before:
-                raise HarnessFault(
-                    "The machine ran out of memory and ended the container.",
-                    todo="Close other programs, or give the run a lower memory limit.",
-                )
+            if out_of_memory_kills() > oom_before:
+                raise machine_out_of_memory("the container")
             if self._killed_by_others(api):
                 raise HarnessFault("The container was ended from outside.")
         return Ended(
             returncode=status if self.reason is None else 128 + signal.SIGKILL,
             reason=self.reason or "exited",
             seconds=seconds,
-            output_cut=self._cut,
+            output_cut=self._outlet.is_cut,
             peak_memory_bytes=self.peak,
         )
 
@@ -346,11 +325,3 @@ def remove_container(engine: Engine, container: str) -> bool:
             if status != 409:  # noqa: PLR2004 - HTTP: it is being removed already
                 raise
     return True
-
-
-def _out_of_memory_kills() -> int:
-    with contextlib.suppress(OSError), open("/proc/vmstat", encoding="ascii") as file:  # noqa: PTH123
-        for line in file:
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return 0

@@ -16,12 +16,13 @@ from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.isolation import container, programs
 from engine.isolation.checks import USER, check_command
+from engine.isolation.common import try_trivial
 from engine.isolation.companion import Companion
 from engine.isolation.container_run import Plan, remove_container, run_container
 from engine.isolation.engine_api import Engine, find_engine, telling
-from engine.isolation.folders import check_room, hand_over, opened, remove_tree
+from engine.isolation.folders import check_room, hand_over, opened
 from engine.isolation.image import TAG, Image, find_image
-from engine.isolation.interface import Command, Ended, Limits, OnOutput
+from engine.isolation.interface import Command, Ended, OnOutput
 from engine.isolation.owner import owner_label, owner_lives
 from engine.isolation.planted import remove_planted
 from engine.isolation.seccomp_profile import ALLOWED
@@ -81,23 +82,12 @@ class Docker:
         """See `Sandbox.probe`."""
         self._engine = None  # look again
         self.image()
-        self._home.scratch.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as stack:
-            folder = self._home.scratch / f"probe-{os.getpid()}-{os.urandom(4).hex()}"
-            folder.mkdir()
-            stack.callback(remove_tree, folder)
-            said = bytearray()
-            ended = self.run(
-                Command(argv=("true",), job_folder=folder, limits=Limits(wall_seconds=30)),
-                on_output=lambda _, data: said.extend(data),
-            )
-        if ended.reason != "exited" or ended.returncode != 0:
-            raise MissingPrerequisite(
-                "A trivial program does not run in a Docker container here "
-                f"(exit status {ended.returncode}).",
-                todo="Build the image anew: m4bench sandbox image build",
-                details=said.decode("utf-8", "replace").strip() or None,
-            )
+        try_trivial(
+            self,
+            self._home,
+            where="a Docker container",
+            todo="Build the image anew: m4bench sandbox image build",
+        )
 
     def describe(self) -> dict[str, Any]:
         """See `Sandbox.describe`."""

@@ -24,9 +24,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.base.errors import HarnessFault, M4Error
+from engine.base.errors import HarnessFault
 from engine.base.jobs import Job
-from engine.isolation.interface import MIB, OUTPUT_KEPT, Ended, Limits, OnOutput, Reason, Stream
+from engine.isolation.common import Outlet, machine_out_of_memory, out_of_memory_kills, raise_fault
+from engine.isolation.interface import MIB, Ended, Limits, OnOutput, Reason, Stream
 from engine.isolation.watch import Inside, folder_usage, free_bytes
 
 LAUNCHER = Path(__file__).with_name("launch.py")
@@ -59,7 +60,6 @@ _FOLDER_SECONDS = 0.25
 _SPARE_PROCESSES = 16
 """Above the limit, so that the watch sees that it was passed; the kernel stops there."""
 _BLOCK = 64 * 1024
-_CUT = b"\n[the output was cut here: more than %d MiB]\n" % (OUTPUT_KEPT // MIB)
 
 
 class SetupFailed(Exception):
@@ -117,15 +117,13 @@ class _Run:
 
     def __init__(self, plan: Plan, on_output: OnOutput | None) -> None:
         self.plan = plan
-        self.on_output = on_output
         self.reason: Reason | None = None
         self.fault: BaseException | None = None
         self.peak = 0
         self._lock = threading.Lock()
         self._first: int | None = None  # pidfd of the first process inside
         self._over = threading.Event()
-        self._left = OUTPUT_KEPT
-        self._cut = False
+        self._outlet = Outlet(on_output)
         self._said = bytearray()  # on stderr before the command started
         self._started: float | None = None
 
@@ -148,35 +146,26 @@ class _Run:
     def to_its_end(self) -> Ended:
         with contextlib.ExitStack() as stack:
             pipes = _Pipes(stack)
-            before = _out_of_memory_kills()
+            before = out_of_memory_kills()
             process = self._start(pipes, stack)
             try:
                 seconds = self._converse(process, pipes)
             finally:
                 self._end(process, pipes)
-            if self.fault is not None:
-                if isinstance(self.fault, M4Error):
-                    raise self.fault
-                raise HarnessFault(
-                    "The watch over the sandbox failed, so it was stopped.",
-                    details=type(self.fault).__name__,
-                ) from self.fault
+            raise_fault(self.fault, "the sandbox")
             return self._ended(process.returncode, seconds, before)
 
     def _ended(self, status: int, seconds: float, oom_before: int) -> Ended:
         if self.reason is None:
             if status < 0:
                 raise HarnessFault("The sandbox was ended from outside.")
-            if status == 128 + signal.SIGKILL and _out_of_memory_kills() > oom_before:
-                raise HarnessFault(
-                    "The machine ran out of memory and ended the sandbox.",
-                    todo="Close other programs, or give the run a lower memory limit.",
-                )
+            if status == 128 + signal.SIGKILL and out_of_memory_kills() > oom_before:
+                raise machine_out_of_memory("the sandbox")
         return Ended(
             returncode=status if self.reason is None else 128 + signal.SIGKILL,
             reason=self.reason or "exited",
             seconds=seconds,
-            output_cut=self._cut,
+            output_cut=self._outlet.is_cut,
             peak_memory_bytes=self.peak,
         )
 
@@ -336,14 +325,7 @@ class _Run:
         block = os.read(handle, _BLOCK)
         if not block:
             return False
-        kept = block[: self._left]
-        self._left -= len(kept)
-        if kept and self.on_output is not None:
-            self.on_output(stream, kept)
-        if len(kept) < len(block) and not self._cut:
-            self._cut = True
-            if self.on_output is not None:
-                self.on_output("stderr", _CUT)
+        self._outlet.give(stream, block)
         return True
 
     def _watch(self, pid: int) -> None:
@@ -514,13 +496,6 @@ def _rlimits(limits: Limits, address_space: int) -> dict[str, int]:
         "RLIMIT_CPU": int(limits.wall_seconds * limits.cpus) + 5,
         "RLIMIT_MSGQUEUE": 0,
     }
-
-
-def _out_of_memory_kills() -> int:
-    for line in _lines(Path("/proc/vmstat")):
-        if line.startswith("oom_kill "):
-            return int(line.split()[1])
-    return 0
 
 
 def _lines(path: Path) -> Iterator[str]:
