@@ -7,204 +7,31 @@ indexes, scrolling to the top before a shrinking reset.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import (
-    QFont,
-    QFontMetrics,
-    QKeyEvent,
-    QPaintEvent,
-    QResizeEvent,
-    QWheelEvent,
-)
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QAbstractSlider,
     QApplication,
     QFrame,
     QHBoxLayout,
-    QHeaderView,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
 
 from m4review.app.theme import Theme
-from m4review.diff import snap
-from m4review.diff.delegate import CellDelegate
+from m4review.diff.drawing import CellDrawing
+from m4review.diff.halves import Half, Values
 from m4review.diff.header import PairHeader
 from m4review.diff.query import Sort
 from m4review.diff.reader import View
 from m4review.diff.table import AnyIndex, DiffModel
 
-WAIT = 0.025
-"""Seconds that a paint waits for its rows: most come in time, and the window stays alive."""
 _KEYS_SHARE = 0.6
 """Of the width, at most, for the keys."""
-_NOTCH = 120
-"""What a wheel tells for one notch, in eighths of a degree."""
 _WIDEST = 18
 """Widest column at first, in line heights; the user may make it wider."""
-
-
-class _Half(QTableView):
-    """One of the two tables."""
-
-    neighbour: Callable[[int], QModelIndex] | None = None
-    """Where the cursor goes when it leaves sideways (-1 to the left, 1 to the right)."""
-
-    def __init__(self, model: DiffModel, theme: Theme, name: str) -> None:
-        super().__init__()
-        self._diff = model
-        self.setAccessibleName(name)
-        self.setModel(model)
-        self.setHorizontalHeader(header := PairHeader(model, theme, self))
-        self.pair_header = header
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setObjectName("diffHalf")
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setCornerButtonEnabled(False)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        vertical = self.verticalHeader()
-        vertical.hide()
-        vertical.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-
-    def own_header_selections(self) -> None:
-        """See `PairHeader.own_selection`."""
-        self.pair_header.own_selection()
-        vertical = self.verticalHeader()
-        vertical.setSelectionModel(QItemSelectionModel(self._diff, vertical))
-
-    def visible_rows(self) -> tuple[int, int]:
-        """First and last position on screen."""
-        first = max(0, self.rowAt(0))
-        height = max(1, self.verticalHeader().defaultSectionSize())
-        return first, first + self.viewport().height() // height + 1
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        first, last = self.visible_rows()
-        self._diff.ensure(first, last, wait=WAIT)
-        delegate = self.itemDelegate()
-        if isinstance(delegate, CellDelegate):  # both halves share it
-            delegate.view_width = self.viewport().width()
-        super().paintEvent(event)
-
-    def moveCursor(
-        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
-    ) -> QModelIndex:
-        before = self.currentIndex()
-        after = super().moveCursor(action, modifiers)
-        if after == before:
-            sideways = {
-                QAbstractItemView.CursorAction.MoveLeft: -1,
-                QAbstractItemView.CursorAction.MoveRight: 1,
-            }.get(action)
-            if sideways is not None and self.neighbour is not None:
-                return self.neighbour(sideways)
-        return after
-
-
-class _Values(_Half):
-    """The pairs: scrolls sideways from one whole pair to the next."""
-
-    def __init__(self, model: DiffModel, theme: Theme, name: str) -> None:
-        super().__init__(model, theme, name)
-        self._turned = 0
-        bar = self.horizontalScrollBar()
-        bar.actionTriggered.connect(self._asked)
-        bar.valueChanged.connect(self._moved)
-
-    def stops(self) -> list[int]:
-        """Where the table may stand (`snap.stops`)."""
-        pairs: dict[int, list[int]] = {}
-        for at, column in enumerate(self._diff.columns):
-            if column.scored is not None and not self.isColumnHidden(at):
-                pairs.setdefault(column.scored.index, []).append(self.columnWidth(at))
-        return snap.stops(list(pairs.values()), self.viewport().width())
-
-    def updateGeometries(self) -> None:
-        super().updateGeometries()
-        bar = self.horizontalScrollBar()
-        places = self.stops()
-        bar.setMaximum(places[-1])  # the last stop may leave some room at the right
-        bar.setValue(snap.nearest(places, bar.value()))
-
-    def _asked(self, action: int) -> None:
-        """Make what the user did to the scroll bar end at a stop."""
-        bar = self.horizontalScrollBar()
-        wanted, now, places = bar.sliderPosition(), bar.value(), self.stops()
-        steps = QAbstractSlider.SliderAction
-        if action == steps.SliderMove.value and bar.isSliderDown():
-            place = snap.nearest(places, wanted)
-        elif wanted == now:
-            return
-        elif action in (steps.SliderPageStepAdd.value, steps.SliderPageStepSub.value):
-            place = snap.nearest(places, wanted)
-            if place == now:
-                place = snap.beside(places, now, 1 if wanted > now else -1)
-        else:
-            place = snap.beside(places, now, 1 if wanted > now else -1)
-        bar.setSliderPosition(place)
-
-    def _moved(self, offset: int) -> None:
-        place = snap.nearest(self.stops(), offset)
-        if place != offset:
-            self.horizontalScrollBar().setValue(place)
-            return
-        # Names and cut values follow the edges, so that what was painted cannot just be moved.
-        self.viewport().update()
-        self.pair_header.viewport().update()
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        turn = event.angleDelta()
-        if abs(turn.x()) <= abs(turn.y()):
-            super().wheelEvent(event)
-            return
-        self._turned += turn.x()
-        notches = int(self._turned / _NOTCH)
-        self._turned -= notches * _NOTCH
-        bar, places = self.horizontalScrollBar(), self.stops()
-        for _ in range(abs(notches)):
-            bar.setValue(snap.beside(places, bar.value(), -1 if notches > 0 else 1))
-        event.accept()
-
-    def scrollTo(
-        self,
-        index: AnyIndex,
-        hint: QAbstractItemView.ScrollHint = QAbstractItemView.ScrollHint.EnsureVisible,
-    ) -> None:
-        bar = self.horizontalScrollBar()
-        before = bar.value()
-        super().scrollTo(index, hint)
-        column = index.column()
-        if column < 0 or self.isColumnHidden(column):
-            return
-        bar.setValue(self._place_for(column, before))
-
-    def _place_for(self, column: int, offset: int) -> int:
-        """Where to stand so that the pair of a column is seen whole, or else the column."""
-        header, view = self.pair_header, self.viewport().width()
-        first = column - (self._diff.columns[column].part == "agent")
-        left = header.sectionPosition(first)
-        right = header.sectionPosition(first + 1) + header.sectionSize(first + 1)
-        if right - left > view:
-            left = header.sectionPosition(column)
-            right = left + header.sectionSize(column)
-        return snap.showing(self.stops(), offset, left, right, view)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        column = self.currentIndex().column()
-        if column >= 0 and not self.isColumnHidden(column):
-            bar = self.horizontalScrollBar()
-            bar.setValue(self._place_for(column, bar.value()))
 
 
 class DiffGrid(QFrame):
@@ -224,12 +51,13 @@ class DiffGrid(QFrame):
         """Columns whose width the user chose."""
         self._setting = False
         self.model = model
-        self.keys = _Half(model, theme, "Keys of the aligned rows")
-        self.values = _Values(model, theme, "Reference and agent values of the aligned rows")
+        self._drawing = CellDrawing()
+        self.keys = Half(model, theme, self._drawing, "Keys of the aligned rows")
+        self.values = Values(
+            model, theme, self._drawing, "Reference and agent values of the aligned rows"
+        )
         self.values.setSelectionModel(self.keys.selectionModel())
-        self._delegate = CellDelegate(model, self)
         for half in self.halves:
-            half.setItemDelegate(self._delegate)
             half.own_header_selections()
             half.pair_header.sectionClicked.connect(self._clicked)
             half.pair_header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -255,7 +83,7 @@ class DiffGrid(QFrame):
             half.pair_header.sectionResized.connect(self._resized)
 
     @property
-    def halves(self) -> tuple[_Half, _Half]:
+    def halves(self) -> tuple[Half, Half]:
         """Both tables."""
         return self.keys, self.values
 
@@ -276,12 +104,11 @@ class DiffGrid(QFrame):
 
     def set_look(self, theme: Theme, font: QFont) -> None:
         """Take over theme and font."""
-        self._delegate.set_look(theme, font)
-        height = round(self._delegate.sizeHint(None, QModelIndex()).height())  # type: ignore[arg-type]
+        self._drawing.set_look(theme, font)
         for half in self.halves:
             half.verticalHeader().setMinimumSectionSize(8)
-            half.verticalHeader().setDefaultSectionSize(height)
-            half.pair_header.setFont(self._delegate.font)
+            half.verticalHeader().setDefaultSectionSize(self._drawing.row_height)
+            half.pair_header.setFont(self._drawing.font)
             half.pair_header.set_theme(theme)
         self._foot.setFixedHeight(self.values.horizontalScrollBar().sizeHint().height())
         self._fit_keys()
@@ -292,7 +119,7 @@ class DiffGrid(QFrame):
         Args:
             longest: by field a value that is about as long as they come.
         """
-        metrics = QFontMetrics(self._delegate.font)
+        metrics = QFontMetrics(self._drawing.font)
         room = round(metrics.height() * 1.1)  # beside the text
         sign = round(metrics.height() * 1.2)
         for at, column in enumerate(self.model.columns):
@@ -426,7 +253,6 @@ class DiffGrid(QFrame):
     # --- slots
 
     def _current(self, index: AnyIndex, _before: AnyIndex) -> None:
-        self._delegate.current_row = index.row() if index.isValid() else -1
         for half in self.halves:
             half.viewport().update()
         self.current_changed.emit(index.row() if index.isValid() else -1)
@@ -451,10 +277,10 @@ class DiffGrid(QFrame):
             return self.values.currentIndex()
         return self._hop(self.values, self.keys, next(reversed(self._visible(self.keys)), None))
 
-    def _visible(self, half: _Half) -> list[int]:
+    def _visible(self, half: Half) -> list[int]:
         return [at for at in range(len(self.model.columns)) if not half.isColumnHidden(at)]
 
-    def _hop(self, start: _Half, half: _Half, column: int | None) -> QModelIndex:
+    def _hop(self, start: Half, half: Half, column: int | None) -> QModelIndex:
         """Hand the keyboard to the other half; returns the cell that becomes the current one."""
         if column is None:
             return start.currentIndex()

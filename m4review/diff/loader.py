@@ -16,10 +16,12 @@ from m4review.diff.reader import DiffFile, Record, View
 
 log = logging.getLogger(__name__)
 
-PLAIN_BLOCK = 256
+PLAIN_BLOCK = 64
 """Rows of a block where the view is the file itself: a range read."""
-PICKED_BLOCK = 128
-"""Rows of a block where rows are picked from all over the file."""
+PICKED_BLOCK = 32
+"""Rows of a block where rows are picked from all over the file: each costs about as much."""
+_AT_ONCE = 8
+"""Neighbouring blocks that are read together, at most."""
 
 
 class BlockLoader(QObject):
@@ -30,7 +32,7 @@ class BlockLoader(QObject):
     """
 
     loaded = Signal(int)
-    """A block of the present generation can be collected."""
+    """From this block of the present generation on, some can be collected."""
     failed = Signal(object)
     """Reading failed (an `M4Error`); the loader goes on with the next request."""
 
@@ -41,6 +43,7 @@ class BlockLoader(QObject):
         self._view: View | None = None
         self._generation = 0
         self._wanted: list[int] = []
+        self._fetching = range(0)
         self._ready: dict[int, list[Record]] = {}
         self._stop = False
         self._thread = threading.Thread(target=self._run, name="diff blocks", daemon=True)
@@ -57,12 +60,17 @@ class BlockLoader(QObject):
             self._generation += 1
             self._view = view
             self._wanted = []
+            self._fetching = range(0)
             self._ready = {}
 
     def request(self, blocks: Sequence[int]) -> None:
         """Fetch these blocks, the first one first; forgets what was asked before."""
         with self._condition:
-            self._wanted = [block for block in blocks if block not in self._ready]
+            self._wanted = [
+                block
+                for block in blocks
+                if block not in self._ready and block not in self._fetching
+            ]
             self._condition.notify_all()
 
     def collect(self) -> dict[int, list[Record]]:
@@ -96,26 +104,38 @@ class BlockLoader(QObject):
                         self._condition.wait()
                     if self._stop:
                         return
-                    block = self._wanted.pop(0)
+                    block, count = self._wanted.pop(0), 1
+                    while count < _AT_ONCE and self._wanted[:1] == [block + count]:
+                        del self._wanted[0]
+                        count += 1
+                    self._fetching = range(block, block + count)
                     view, generation = self._view, self._generation
                 if view is not None:
-                    self._fetch(cursor, view, generation, block)
+                    self._fetch(cursor, view, generation, block, count)
 
     def _fetch(
-        self, cursor: duckdb.DuckDBPyConnection, view: View, generation: int, block: int
+        self, cursor: duckdb.DuckDBPyConnection, view: View, generation: int, block: int, count: int
     ) -> None:
+        """Fetch `count` blocks from `block` on, in one query: a page often lies across two."""
         size = self.block_rows(view)
         try:
-            records = self._file.read(cursor, view, block * size, size)
+            records = self._file.read(cursor, view, block * size, count * size)
         except duckdb.Error as error:
-            self.failed.emit(in_words(error, "reading the diff"))
+            self._give_up(in_words(error, "reading the diff"))
             return
         except M4Error as error:
-            self.failed.emit(error)
+            self._give_up(error)
             return
         with self._condition:
             if generation != self._generation:
                 return
-            self._ready[block] = records
+            self._fetching = range(0)
+            for at in range(count):
+                self._ready[block + at] = records[at * size : (at + 1) * size]
             self._condition.notify_all()
         self.loaded.emit(block)
+
+    def _give_up(self, error: M4Error) -> None:
+        with self._condition:
+            self._fetching = range(0)
+        self.failed.emit(error)

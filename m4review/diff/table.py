@@ -11,7 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+)
 
 from m4review.diff.arrange import Arrangement, plain
 from m4review.diff.layout import (
@@ -29,8 +36,10 @@ from m4review.diff.words import NO_COLUMN, NO_ROW, copied, printed, words_of
 
 MAX_ROWS = 40_000_000
 """Qt counts a table's height in 31 bits of pixels: 40 million rows of 52 pixels fit."""
-MAX_BLOCKS = 96
+MAX_BLOCKS = 384
 """Blocks kept: at most some 25,000 rows, whatever the size of the diff."""
+_AHEAD_AFTER = 40
+"""Milliseconds after a paint until its neighbours are fetched: what is seen comes first."""
 FIRST_KEY = 3
 """Where the keys begin in a record: row, key status and mismatches stand before."""
 
@@ -157,6 +166,11 @@ class DiffModel(QAbstractTableModel):
         self._size = loader.block_rows(view)
         self._blocks: OrderedDict[int, list[Record]] = OrderedDict()
         self._waited_for: list[int] = []
+        self._seen = (0, 0)
+        self._ahead = QTimer(self)
+        self._ahead.setSingleShot(True)
+        self._ahead.setInterval(_AHEAD_AFTER)
+        self._ahead.timeout.connect(self._fetch_ahead)
         loader.use(view)
         loader.loaded.connect(self._take)
 
@@ -170,6 +184,7 @@ class DiffModel(QAbstractTableModel):
 
     def let_go(self) -> None:
         """Take no more blocks: another model has the loader."""
+        self._ahead.stop()
         self._loader.loaded.disconnect(self._take)
 
     # --- the view
@@ -205,6 +220,19 @@ class DiffModel(QAbstractTableModel):
         at = row % self._size
         return block[at] if at < len(block) else None
 
+    def records(self, first: int, last: int) -> list[Record | None]:
+        """The records from position `first` to `last` (included); None where not loaded yet."""
+        found: list[Record | None] = []
+        size, end = self._size, min(last + 1, self.rowCount())
+        while first < end:
+            stop = min(end, (first // size + 1) * size)
+            block = self._blocks.get(first // size, ())
+            part = block[first % size : first % size + stop - first]
+            found += part
+            found += [None] * (stop - first - len(part))
+            first = stop
+        return found
+
     def ensure(self, first: int, last: int, *, wait: float = 0.0) -> None:
         """Have the rows from `first` to `last` loaded, and their neighbours after them.
 
@@ -216,24 +244,36 @@ class DiffModel(QAbstractTableModel):
         end = min(last, self.rowCount() - 1)
         if end < first:
             return
-        wanted = list(range(first // self._size, end // self._size + 1))
         self._collect()
-        lacking = [block for block in wanted if block not in self._blocks]
+        wanted = range(first // self._size, end // self._size + 1)
+        lacking = []
         for block in wanted:
             if block in self._blocks:
                 self._blocks.move_to_end(block)
-        top = max(0, (self.rowCount() - 1) // self._size)
-        near = [wanted[-1] + 1, wanted[0] - 1]
-        ahead = [b for b in near if 0 <= b <= top and b not in self._blocks]
-        if not lacking and not ahead:
+            else:
+                lacking.append(block)
+        self._seen = (wanted[0], wanted[-1])
+        if not lacking:
+            if self._lacking_around() and not self._ahead.isActive():
+                self._ahead.start()
             return
-        self._loader.request([*lacking, *ahead])
+        self._loader.request(lacking)
         # Both halves of the table paint the same rows: only the first of them waits.
-        if lacking and wait > 0 and lacking != self._waited_for:
+        if wait > 0 and lacking != self._waited_for:
             self._waited_for = lacking
-            # Rows picked from all over the file seldom come in time: hardly wait for them.
-            self._loader.wait(lacking, wait / 4 if self._view.query.sort else wait)
+            self._loader.wait(lacking, wait)
             self._collect()
+
+    def _lacking_around(self) -> list[int]:
+        """Neighbours of what was seen last that are not loaded: two below, one above."""
+        above, below = self._seen[0] - 1, self._seen[1] + 1
+        top = max(0, (self.rowCount() - 1) // self._size)
+        return [b for b in (below, below + 1, above) if 0 <= b <= top and b not in self._blocks]
+
+    def _fetch_ahead(self) -> None:
+        first, last = self._seen
+        if all(block in self._blocks for block in range(first, last + 1)):
+            self._loader.request(self._lacking_around())
 
     @property
     def blocks_held(self) -> int:

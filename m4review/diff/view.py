@@ -15,7 +15,8 @@ from engine.base.jobs import Job
 from m4review.app.context import Context
 from m4review.app.jobs import Progress
 from m4review.app.links import Place
-from m4review.diff.grid import WAIT, DiffGrid
+from m4review.diff.grid import DiffGrid
+from m4review.diff.halves import WAIT
 from m4review.diff.keeping import (
     remember_widths,
     restore_widths,

@@ -13,9 +13,9 @@ from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from engine.base.jobs import SimpleJob
-from m4review.diff.delegate import look_of
 from m4review.diff.layout import CellStatus
 from m4review.diff.loader import PLAIN_BLOCK, BlockLoader
+from m4review.diff.looks import look_of
 from m4review.diff.query import Query, Sort
 from m4review.diff.reader import DiffFile
 from m4review.diff.table import MAX_BLOCKS, DiffModel, TableColumn, as_tsv, spoken
