@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -43,6 +45,8 @@ MEMORY_LIMIT = "800MB"
 """Default limit of the database over the diff; the part of a source has its own."""
 SECONDS = 90.0
 """Default time for trying changes of the reference's SQL."""
+_BEFORE_GROUPS = 2
+"""Times that the search tells something before groups of stays are looked for."""
 
 
 def diagnose(
@@ -57,6 +61,7 @@ def diagnose(
     scratch: Path | None = None,
     cache: Cache | None = None,
     agent_sql: Sequence[str] = (),
+    on_found: Callable[[Diagnosis], object] | None = None,
 ) -> Diagnosis:
     """Say what the mismatches of a diff are consistent with, and where they sit.
 
@@ -71,6 +76,7 @@ def diagnose(
         scratch: where to spill; the home's when there is one.
         cache: outcomes of changes; by default kept in the home's scratch folder.
         agent_sql: the statements of the agent's trace, for the proposals.
+        on_found: told what is known so far, as often as there is more; `complete` is False.
 
     Raises:
         BadInput: `diff` is no diff file.
@@ -83,76 +89,115 @@ def diagnose(
     try:
         with duck.interruptible(table.con, job):
             kept = cache or Cache(None if home is None else home.scratch / "diagnosis")
-            return _diagnosed(table, task, info, kept, job, seconds, spill, agent_sql)
+            work = _Work(table, task, info, kept, job, seconds, spill, agent_sql, on_found)
+            return work.done()
     except duckdb.Error as error:
         raise duck.in_words(error, "looking for what explains the mismatches") from error
     finally:
         table.con.close()
 
 
-def _diagnosed(  # noqa: PLR0917
-    table: Table,
-    task: Task,
-    info: SourceInfo | None,
-    cache: Cache,
-    job: Job | None,
-    seconds: float,
-    scratch: Path | None,
-    agent_sql: Sequence[str],
-) -> Diagnosis:
-    notes: list[str] = []
-    candidates = value_candidates(table, job)
+@dataclass
+class _Work:
+    """A diagnosis in the making."""
+
+    table: Table
+    task: Task
+    info: SourceInfo | None
+    cache: Cache
+    job: Job | None
+    seconds: float
+    scratch: Path | None
+    agent_sql: Sequence[str]
+    on_found: Callable[[Diagnosis], object] | None
+    candidates: list[Candidate] = field(default_factory=list)
     segments: tuple[Segment, ...] = ()
-    if info is None:
-        notes.append(
-            "There is no source: nothing was computed again, so windows, items, thresholds and "
-            "the like were not tested, and there are no segments."
-        )
-    else:
-        attach(table.con, info.path)
-        features = make_features(table, info.kind)
-        table.con.execute(f"DETACH {SOURCE}")
-        if features:
-            segments = find_segments(table, features, job)
-        else:
-            notes.append("There are no segments: the keys name no stay, admission or patient.")
-        candidates += cohort_candidates(table, features)
+    notes: list[str] = field(default_factory=list)
+    mismatches: Mapping[int, RowList] = field(default_factory=dict)
+    cut_short: bool = False
+
+    def done(self) -> Diagnosis:
+        """Everything, in the order in which it helps: values, changes close by, groups, more."""
+        self.mismatches = mismatching(self.table)
+        self.candidates = value_candidates(self.table, self.job)
+        if self.info is None:
+            self.notes.append(
+                "There is no source: nothing was computed again, so windows, items, thresholds and "
+                "the like were not tested, and there are no segments."
+            )
+        elif self.mismatches:
+            self._tell()
+            self._with_source(self.info)
+        return self._diagnosis(complete=True)
+
+    def _with_source(self, info: SourceInfo) -> None:
         search = Search(
-            table=table,
+            table=self.table,
             source=info.path,
             kind=info.kind,
             digest=info.digest,
-            target=find_target(task.target),
-            cache=cache,
-            job=job,
-            scratch=scratch,
-            seconds=seconds,
+            target=find_target(self.task.target),
+            cache=self.cache,
+            job=self.job,
+            scratch=self.scratch,
+            seconds=self.seconds,
         )
-        candidates += search.run(open_positions(table, candidates))
-        notes += search.notes
-        if any(c.untested for c in candidates):
-            notes.append(
+        grouped = False
+        for number, found in enumerate(search.run(open_positions(self.table, self.candidates))):
+            self.candidates += found
+            self._tell()
+            if not grouped and number + 1 >= _BEFORE_GROUPS:
+                began = time.monotonic()
+                self._groups(info)
+                search.pause(time.monotonic() - began)
+                grouped = True
+        if not grouped:
+            self._groups(info)
+        self.notes += search.notes
+        self.cut_short = search.cut_short
+        if any(c.untested for c in self.candidates):
+            self.notes.append(
                 "Computed signatures were tested on a part of the mismatches, and ranking looks at "
                 "that part: the source has more patients than are computed again, or does not "
                 "give some rows of the reference."
             )
-        cache.trim()
-    mismatches = mismatching(table)
-    ranked, unexplained = _ranked(table, candidates, mismatches)
-    return Diagnosis(
-        task=task.name,
-        mismatches=sum(
-            int(rows.size) * (len(table.columns) if p == KEYS else 1)
-            for p, rows in mismatches.items()
-        ),
-        ranked=ranked,
-        unexplained=unexplained,
-        columns=_columns(table, candidates, mismatches),
-        keys=_keys(table, candidates, mismatches),
-        segments=segments,
-        proposals=propose(task, ranked, agent_sql),
-        notes=tuple(notes),
-    )
+        self.cache.trim()
+
+    def _groups(self, info: SourceInfo) -> None:
+        """Segments, and what missing keys have in common."""
+        attach(self.table.con, info.path)
+        features = make_features(self.table, info.kind)
+        self.table.con.execute(f"DETACH {SOURCE}")
+        if features:
+            self.segments = find_segments(self.table, features, self.job)
+        else:
+            self.notes.append("There are no segments: the keys name no stay, admission or patient.")
+        self.candidates += cohort_candidates(self.table, features)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.on_found is not None:
+            self.on_found(self._diagnosis(complete=False))
+
+    def _diagnosis(self, *, complete: bool) -> Diagnosis:
+        table, mismatches = self.table, self.mismatches
+        ranked, unexplained = _ranked(table, self.candidates, mismatches)
+        return Diagnosis(
+            task=self.task.name,
+            mismatches=sum(
+                int(rows.size) * (len(table.columns) if p == KEYS else 1)
+                for p, rows in mismatches.items()
+            ),
+            ranked=ranked,
+            unexplained=unexplained,
+            columns=_columns(table, self.candidates, mismatches),
+            keys=_keys(table, self.candidates, mismatches),
+            segments=self.segments,
+            proposals=propose(self.task, ranked, self.agent_sql),
+            notes=tuple(self.notes),
+            complete=complete,
+            cut_short=self.cut_short,
+        )
 
 
 def _ranked(

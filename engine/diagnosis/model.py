@@ -74,7 +74,7 @@ class Signature:
     against: Rows
     """Mismatching rows it was tested on and does not explain."""
     counter_example: int | None
-    """``row`` of a cell that contradicts it: a matching one if there is one."""
+    """``row`` of a matching cell for which it predicts another value; None where there is none."""
     change: Change | None = None
     """For `source`: the change of the reference's SQL."""
     alike: tuple[str, ...] = ()
@@ -202,6 +202,10 @@ class Diagnosis:
     """One per leading signature."""
     notes: tuple[str, ...] = field(default=())
     """What could not be tested, and why."""
+    complete: bool = True
+    """False while more is being looked for."""
+    cut_short: bool = False
+    """The time was over before every change of the reference's SQL was tried."""
 
     def as_dict(self) -> dict[str, object]:
         """JSON-ready for exports: no condition, no local words, small counts as ``"<11"``."""

@@ -31,7 +31,7 @@ from engine.diagnosis.recompute.patients import (
     source_columns,
 )
 from engine.diagnosis.recompute.slicing import Parsed, Slice, parse
-from engine.diagnosis.recompute.writing import written
+from engine.diagnosis.recompute.writing import Written
 
 TARGET = "the reference"
 """Name of the target among the queries: some targets are called as a concept is."""
@@ -157,12 +157,10 @@ class Bench:
                 else tuple(sorted(sliced.columns[query.name]))
             )
             nodes = sliced.nodes.get(query.name, set())
-            if changed:
-                sql = written(parsed[query.name], nodes, mutation)
-            else:
-                if query.name not in sliced.texts:
-                    sliced.texts[query.name] = written(parsed[query.name], nodes, None)
-                sql = sliced.texts[query.name]
+            if query.name not in sliced.texts:
+                sliced.texts[query.name] = Written(parsed[query.name], nodes)
+            text: Written = sliced.texts[query.name]
+            sql = text.changed(mutation) if changed else text.plain
             self._try(query.name, _redirected(sql, different), needed)
             if not self._same(query.name, needed):
                 different.add(query.name)

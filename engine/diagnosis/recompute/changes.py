@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from sqlglot import exp
 
 from engine.diagnosis.recompute.conditions import condition_changes
 from engine.diagnosis.recompute.items import Item, item_mutations
-from engine.diagnosis.recompute.mutation import Edit, Mutation, both_short, short
+from engine.diagnosis.recompute.mutation import Edit, Mutation, both_short, line, written
 from engine.diagnosis.recompute.slicing import Parsed, Slice
 from engine.diagnosis.recompute.values import value_changes
 from engine.diagnosis.recompute.windows import window_changes
@@ -18,19 +18,32 @@ _SHARED = {
     "condition-changed",
     "condition-dropped",
     "item-set",
+    "label-spelling",
     "mean-worst",
     "min-max",
     "missing-as-value",
     "missing-left-null",
+    "rounding",
     "rule-dropped",
     "window",
 }
 """What may be misread once and so be wrong at several places."""
+_MANY = 8
+"""Of longer lists a single member is seldom what is wrong."""
 _QUALIFIER = re.compile(r"\b[a-z_]+\.(?=[a-z_])")
+
+Grouped = tuple[Mutation, tuple[str, str]]
+"""A change, and what makes others the same change at another place."""
 
 
 def all_mutations(
-    parsed: Mapping[str, Parsed], sliced: Slice, items: Mapping[int, Item], target: str
+    parsed: Mapping[str, Parsed],
+    sliced: Slice,
+    items: Mapping[int, Item],
+    target: str,
+    *,
+    near: Set[str] | None = None,
+    ring: Set[str] | None = None,
 ) -> list[Mutation]:
     """The changes, those at several places at once first.
 
@@ -42,45 +55,84 @@ def all_mutations(
         sliced: what bears on the columns.
         items: the source's items, for other ones to try.
         target: name of the target among the queries.
+        near: queries that may be changed; all when None.
+        ring: of these, the ones of which at least one must be changed; any when None.
     """
     single: dict[str, Mutation] = {}
     alike: dict[tuple[str, str, str], list[Mutation]] = {}
     for name, numbers in sliced.nodes.items():
+        if near is not None and name not in near:
+            continue
         query = parsed[name]
         for number in sorted(numbers):
             for mutation, group in _of_node(query, number, target):
                 if mutation.key not in single:
                     single[mutation.key] = mutation
                     alike.setdefault((mutation.id, *group), []).append(mutation)
-        for mutation in item_mutations(query, numbers, items):
-            single.setdefault(mutation.key, mutation)
+                    if "length" in mutation.parameters:
+                        # One length may be written in several ways: before and after, say.
+                        alike.setdefault(_length(mutation), []).append(mutation)
+        if ring is None or name in ring:
+            for mutation in item_mutations(query, numbers, items):
+                single.setdefault(mutation.key, mutation)
     together = [
         joint
         for (name, *_), group in alike.items()
-        if name in _SHARED and len(group) > 1 and (joint := _joined(group, parsed))
+        if name in _SHARED
+        and len(group) > 1
+        and any(_touches(m, ring) for m in group)
+        and (joint := _joined(group, parsed))
     ]
-    return [*together, *single.values()]
+    together = list({joint.key: joint for joint in together}.values())
+    return [*together, *(m for m in single.values() if _touches(m, ring))]
 
 
-def _of_node(query: Parsed, number: int, target: str) -> Iterator[tuple[Mutation, tuple[str, str]]]:
+def _length(mutation: Mutation) -> tuple[str, str, str]:
+    edits = f"{mutation.parameters['instead_of']} to {mutation.parameters['length']}"
+    unit = mutation.parameters.get("unit", "")
+    return (mutation.id, f"{edits} {unit}", mutation.edits[0].query)
+
+
+def _touches(mutation: Mutation, ring: Set[str] | None) -> bool:
+    return ring is None or not ring.isdisjoint(mutation.queries)
+
+
+def _of_node(query: Parsed, number: int, target: str) -> tuple[Grouped, ...]:
+    """The changes at a node; found once, since other columns ask for them again."""
+    if number not in query.changes:
+        query.changes[number] = tuple(_found(query, number, target))
+    return query.changes[number]
+
+
+def _found(query: Parsed, number: int, target: str) -> Iterator[Grouped]:
     node = query.nodes[number]
     if node is query.tree and not isinstance(node, exp.SetOperation):
         return
     place = "" if query.name == target else f", in {query.name}"
+    stands = around = ""
     for changes in (condition_changes, value_changes, window_changes):
         for name, new, words, parameters in changes(node):
-            before, after = both_short(node, new)
-            around = node.parent if isinstance(node, exp.Interval) and node.parent else node
+            if not stands:
+                stands = around = line(written(node))
+                if isinstance(node, exp.Interval) and node.parent:
+                    around = line(written(node.parent))
+            edit = Edit(query.name, number, new)
+            becomes = line(edit.sql)
+            before, after = both_short(stands, becomes)
+            # Labels spelt otherwise are one mistake, whatever the labels.
+            spelling = name == "label-spelling"
+            group = str(parameters.get("way", "")) if spelling else plain(around)
             yield (
                 Mutation(
                     id=name,
                     words=f"{words}{place}",
-                    edits=(Edit(query.name, number, new),),
+                    edits=(edit,),
                     before=before,
                     after="" if before.startswith("WHERE ") and after == "WHERE TRUE" else after,
                     parameters={**parameters, "query": query.name},
+                    rare=name == "item-set" and len(node.args.get("expressions") or []) > _MANY,
                 ),
-                (plain(short(around, 1000)), plain(short(new, 1000))),
+                (group, "" if spelling else plain(becomes)),
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
@@ -195,6 +195,7 @@ def _clause(node: exp.Expr) -> Iterator[Change]:
 
 def _list(node: exp.In) -> Iterator[Change]:
     members = node.args.get("expressions") or []
+    yield from _spelt(node)
     if not 1 < len(members) <= _LONG:
         return
     for gone in members:
@@ -216,6 +217,26 @@ def _list(node: exp.In) -> Iterator[Change]:
                 f"only {short(kept, 60)} of {len(members)}",
                 {"only": short(kept)},
             )
+
+
+def _spelt(node: exp.Expr) -> Iterator[Change]:
+    """Labels asked for as they look, not as they are: without blanks at an end, in small letters.
+
+    A label that is not there as it is spelt chooses no row.
+    """
+    labels = [text.this for text in node.find_all(exp.Literal) if text.is_string]
+    ways: tuple[tuple[str, Callable[[str], str], str], ...] = (
+        ("space", str.strip, "labels without the blanks at their ends"),
+        ("case", str.lower, "labels in small letters"),
+        ("case-up", str.upper, "labels in capitals"),
+    )
+    for way, spell, said in ways:
+        if any(spell(label) != label for label in labels):
+            new = node.copy()
+            for text in list(new.find_all(exp.Literal)):
+                if text.is_string:
+                    text.replace(exp.Literal.string(spell(text.this)))
+            yield "label-spelling", new, said, {"way": way}
 
 
 def _join(node: exp.Join) -> Iterator[Change]:
@@ -247,6 +268,7 @@ def _key_changed(node: exp.EQ) -> Iterator[Change]:
     one, other = node.left, node.right
     if not (isinstance(one, exp.Column) and isinstance(other, exp.Column)):
         if isinstance(other, exp.Literal) and isinstance(one, exp.Column) and not is_key(one):
+            yield from _spelt(node)
             yield from _equal(node)
         return
     if one.name != other.name or one.name not in names or one.table == other.table:

@@ -10,7 +10,7 @@ import duckdb
 from sqlglot import exp
 
 from engine.concepts import Query
-from engine.diagnosis.recompute.mutation import Edit, Mutation, both_short
+from engine.diagnosis.recompute.mutation import Edit, Mutation, both_short, line, written
 from engine.diagnosis.recompute.slicing import Parsed
 
 _NEAR = 4
@@ -112,7 +112,9 @@ def item_mutations(
                 for p in everywhere
             )
             for edits, said in ((more, "added to"), (instead, "instead of")):
-                before, after = both_short(parsed.nodes[everywhere[0]], edits[0].new)
+                before, after = both_short(
+                    line(written(parsed.nodes[everywhere[0]])), line(edits[0].sql)
+                )
                 yield Mutation(
                     id="item-set",
                     words=f"item {other.number} ({other.label}) {said} {number} in {parsed.name}",

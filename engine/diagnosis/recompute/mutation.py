@@ -22,6 +22,11 @@ class Edit:
     new: exp.Expr
     """What stands there instead."""
 
+    @functools.cached_property
+    def sql(self) -> str:
+        """`new` as SQL."""
+        return written(self.new)
+
 
 @dataclass(frozen=True)
 class Mutation:
@@ -35,6 +40,8 @@ class Mutation:
     before: str
     after: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    rare: bool = False
+    """One of very many of its kind: tried later."""
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -44,26 +51,24 @@ class Mutation:
     @functools.cached_property
     def key(self) -> str:
         """Hash of the change; the same in every process."""
-        parts = [f"{e.query}\0{e.number}\0{written(e.new)}" for e in self.edits]
+        parts = [f"{e.query}\0{e.number}\0{e.sql}" for e in self.edits]
         return hashlib.sha256("\0\0".join(parts).encode()).hexdigest()
 
 
 def written(node: exp.Expr) -> str:
-    """A node's SQL. Only a SELECT is changed by being written, so only it is copied before."""
-    return node.sql("duckdb", copy=node.find(exp.Select) is not None)
+    """A node's SQL. A copy is written: writing gives some pieces (an IF, say) another parent."""
+    return node.sql("duckdb")
 
 
 def short(node: exp.Expr, most: int = 120) -> str:
     """A node's SQL on one line, for people."""
-    text = _line(node)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return _cut(line(written(node)), most)
 
 
-def both_short(before: exp.Expr, after: exp.Expr, most: int = 120) -> tuple[str, str]:
-    """Two nodes' SQL on one line each, cut so that what differs is seen."""
-    one, other = _line(before), _line(after)
+def both_short(one: str, other: str, most: int = 120) -> tuple[str, str]:
+    """Two pieces of SQL on one line each, cut so that what differs is seen."""
     if one == other or one[: most - 1] != other[: most - 1]:
-        return short(before, most), short(after, most)
+        return _cut(one, most), _cut(other, most)
     same = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
                 min(len(one), len(other)))  # fmt: skip
     start = same - most // 3
@@ -75,5 +80,10 @@ def both_short(before: exp.Expr, after: exp.Expr, most: int = 120) -> tuple[str,
     return cut(one), cut(other)
 
 
-def _line(node: exp.Expr) -> str:
-    return " ".join(written(node).split())
+def line(sql: str) -> str:
+    """SQL on one line."""
+    return " ".join(sql.split())
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

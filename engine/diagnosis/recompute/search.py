@@ -1,15 +1,16 @@
 """From mismatches to changes of the reference's SQL that give just what the agent has.
 
-First every change that bears on a column is tried on a block of patients, then the best on all
-(of a large source: on more). Columns are taken in turn, those with the fewest changes first, and
-passed over once a change that was found explains them too.
+Columns that rest on much the same SQL are looked at together. Every change that bears on them is
+tried on a block of patients, those of the target's own SQL first, then those of what it reads, and
+so on; the best are tried on all patients (of a large source: on more) and told at once. A group of
+columns is left when a change that was found explains them.
 """
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -43,18 +44,29 @@ FINALISTS = 6
 """Changes of a column that come into the second round."""
 _DONE = 0.95
 """Share of a column's mismatches from which on nothing more is looked for."""
-_SURE = 3
-"""Mismatches of a sample that a change must explain without a contradiction to end a round."""
+_BLOCK = 40
+"""Changes that are tried before the best of them are told."""
+_OWN = 2
+"""Mismatches that no better change explains, from which on a change is looked at too."""
+_MUCH = 0.6
+"""Part of two slices that they share, from which on their columns are looked at together."""
 _QUERY_SECONDS = 5.0
 _FINAL_SECONDS = 60.0
 
 
 @dataclass
-class Search:
-    """What a search goes over, and what it found.
+class _Group:
+    """Columns (or `KEYS`) that are looked at together."""
 
-    Args of `__init__` are the fields; see `source_candidates`.
-    """
+    positions: list[int]
+    sliced: Slice
+    own: dict[int, Slice]
+    """What bears on each position."""
+
+
+@dataclass
+class Search:
+    """What a search goes over, and what it found."""
 
     table: Table
     source: Path
@@ -67,54 +79,70 @@ class Search:
     seconds: float
     notes: list[str] = field(default_factory=list)
     tried: int = 0
-    skipped: int = 0
+    total: int = 0
+    """Changes to be tried, of the groups that were begun."""
+    cut_short: bool = False
+    """The time was over before all was tried."""
+    _left: set[str] = field(default_factory=set)
+    """Queries whose changes were not all tried."""
     _benches: dict[tuple[str, ...] | None, Bench] = field(default_factory=dict)
     _samples: dict[tuple[str, ...] | None, Sample] = field(default_factory=dict)
     _until: float = 0.0
 
-    def run(self, positions: Sequence[int]) -> list[Candidate]:
-        """Candidates for the columns at `positions` (`KEYS` for the keys)."""
+    def run(self, positions: Sequence[int]) -> Iterator[list[Candidate]]:
+        """Candidates for the columns at `positions` (`KEYS` for the keys), as they are found."""
         place = owner(self.kind, self.table.keys)
         if place is None:
             self.notes.append("Nothing was computed again: the keys name no patient.")
-            return []
+            return
         try:
             attach(self.table.con, self.source)
             make_owners(self.table.con, self.kind, self.table.keys)
             self.table.con.execute(f"DETACH {SOURCE}")
             self._until = time.monotonic() + self.seconds
-            return self._all(positions, self.table.keys.index(place[0]))
+            yield from self._all(positions, self.table.keys.index(place[0]))
         except duckdb.Error as error:
             raise duck.in_words(error, "computing the reference again") from error
         finally:
             for bench in self._benches.values():
                 bench.close()
 
-    def _all(self, positions: Sequence[int], who: int) -> list[Candidate]:
+    def pause(self, seconds: float) -> None:
+        """Other work took that long; it does not count."""
+        self._until += seconds
+
+    def _all(self, positions: Sequence[int], who: int) -> Iterator[list[Candidate]]:
         parsed = parsed_for(self.target.name)
-        planned = []
-        for position in positions:
-            sliced = self._slice(parsed, position)
-            size = sum(len(nodes) for nodes in sliced.nodes.values())
-            planned.append((position == KEYS, size, position, sliced))
+        groups = self._groups(parsed, positions)
         found: dict[str, Candidate] = {}
-        for _, _, position, sliced in sorted(planned, key=lambda plan: plan[:3]):
-            if self._explained(found.values(), position):
-                continue
-            for finalists in self._first_round(position, sliced, parsed, who):
-                for mutation in finalists:
-                    if mutation.key not in found:
-                        candidate = self._second_round(mutation, parsed, who)
-                        if candidate is not None:
-                            found[mutation.key] = candidate
-                if self._explained(found.values(), position):
-                    break  # what lies deeper would explain no more
-        if self.skipped:
+        searches = [self._rings(group, parsed, who) for group in groups]
+        going = list(zip(groups, searches, strict=True))
+        while going:
+            still = []
+            for group, search in going:
+                if all(self._explained(found.values(), p) for p in group.positions):
+                    continue
+                finalists = next(search, None)
+                if finalists is None:
+                    continue
+                still.append((group, search))
+                made = [
+                    candidate
+                    for mutation in finalists
+                    if mutation.key not in found
+                    and (candidate := self._second_round(mutation, parsed, who)) is not None
+                    and found.setdefault(mutation.key, candidate)
+                ]
+                if made:
+                    yield made
+            going = still
+        if self.cut_short:
+            names = sorted("the target" if q == TARGET else q for q in self._left)
             self.notes.append(
-                f"{self.skipped} of {self.skipped + self.tried} changes of the reference's SQL "
-                f"were not tried: the {self.seconds:g} s for them were over."
+                f"Cut short: the {self.seconds:g} s for trying changes of the reference's SQL were "
+                f"over after {self.tried:,}. Not all were tried of: {', '.join(names)}. More time "
+                "may find more."
             )
-        return list(found.values())
 
     def _explained(self, found: Iterable[Candidate], position: int) -> bool:
         return any(
@@ -125,57 +153,122 @@ class Search:
             for c in found
         )
 
-    def _slice(self, parsed: dict[str, Parsed], position: int) -> Slice:
-        names = [] if position == KEYS else [self._column(position).name]
+    def _groups(self, parsed: dict[str, Parsed], positions: Sequence[int]) -> list[_Group]:
+        """Positions whose slices are much the same; those with the smallest slice first."""
         target = replace(self.target, name=TARGET)
-        return slice_for(concept_graph(), target, parsed, names, rows=position == KEYS)
+        sliced = {
+            p: slice_for(
+                concept_graph(), target, parsed, self._names([p]), rows=p == KEYS
+            )
+            for p in positions
+        }  # fmt: skip
+        groups: list[_Group] = []
+        for position in sorted(sliced, key=lambda p: (p == KEYS, _size(sliced[p]), p)):
+            mine = sliced[position]
+            home = next((g for g in groups if _alike(g.sliced, mine)), None)
+            if home is None:
+                groups.append(_Group([position], mine, {position: mine}))
+                continue
+            home.positions.append(position)
+            home.own[position] = mine
+            home.sliced = slice_for(
+                concept_graph(),
+                target,
+                parsed,
+                self._names(home.positions),
+                rows=KEYS in home.positions,
+            )
+        return groups
+
+    def _names(self, positions: Iterable[int]) -> list[str]:
+        return [self._column(p).name for p in positions if p != KEYS]
 
     def _column(self, position: int) -> Column:
         return next(c for c in self.table.columns if c.position == position)
 
-    def _first_round(
-        self, position: int, sliced: Slice, parsed: dict[str, Parsed], who: int
+    def _rings(
+        self, group: _Group, parsed: dict[str, Parsed], who: int
     ) -> Iterator[list[Mutation]]:
-        """The changes that fit best on a few patients with mismatches.
+        """The changes that fit best on a few patients with mismatches, a block at a time.
 
-        Those of the target's own SQL first, then those of what it reads, and so on: after each
-        such ring in which one explains every mismatch of the sample, and at the end.
+        Those of the target's own SQL first, then those of what it reads, and so on.
         """
-        patients = self._choose(position, who)
+        patients = self._choose(group.positions, who)
         if not patients:
             return
         bench = self._bench(patients)
-        columns = [] if position == KEYS else [self._column(position)]
         sample = self._sample(bench, patients, who)
-        tested = sample.tested(position)
+        tested = sum(sample.tested(p) for p in group.positions)
         if not tested:
             return
-        ranked = self._by_distance(all_mutations(parsed, sliced, bench.items, TARGET))
-        scored: list[tuple[int, int, Mutation]] = []
-        told = 0
-        for number, (far, mutation) in enumerate(ranked):
-            if time.monotonic() > self._until:
-                self.skipped += len(ranked) - number
-                break
-            if self.job is not None:
-                self.job.check()
-                self.job.progress("changes", number, len(ranked), mutation.id)
-            self.tried += 1
-            outcome = self._try(bench, sample, mutation, parsed, sliced, columns, patients)
-            if outcome is not None:
-                hits = outcome.cells.get(position)
-                score = (0 if hits is None else int(hits.size)) - outcome.broken
-                if score > 0:
-                    scored.append((score, -number, mutation))
-            last = number + 1 == len(ranked) or ranked[number + 1][0] > far
-            if last and len(scored) > told and max(scored)[0] == tested >= _SURE:
-                told = len(scored)
-                yield _best(scored)
-        if len(scored) > told:
-            yield _best(scored)
+        columns = [self._column(p) for p in group.positions if p != KEYS]
+        promoted = _Promoted()
+        near: set[str] = set()
+        rings = self._by_distance(group.sliced)
+        for far, names in rings:
+            near |= names
+            ring = self._ring(group, parsed, bench, near, names)
+            self.total += len(ring)
+            for start in range(0, len(ring), _BLOCK):
+                scored: list[_Scored] = []
+                for number, mutation in enumerate(ring[start : start + _BLOCK], start=start):
+                    if time.monotonic() > self._until:
+                        self.cut_short = True
+                        self._left.update(q for m in ring[number:] for q in m.queries)
+                        self._left.update(q for at, more in rings if at > far for q in more)
+                        break
+                    self._say()
+                    outcome = self._try(
+                        bench, sample, mutation, parsed, group.sliced, columns, patients
+                    )
+                    if outcome is not None:
+                        cells = {
+                            (p, int(row))
+                            for p in group.positions
+                            for row in outcome.cells.get(p, ())
+                        }
+                        if len(cells) > outcome.broken:
+                            scored.append(_Scored(mutation, number, cells, outcome.broken))
+                yield promoted.take(scored)
+                if self.cut_short:
+                    return
 
-    def _by_distance(self, mutations: Iterable[Mutation]) -> list[tuple[int, Mutation]]:
-        """The changes with how many queries lie between them and the target, nearest first."""
+    def _say(self) -> None:
+        if self.job is not None:
+            self.job.check()
+            self.job.progress(
+                "changes",
+                self.tried,
+                max(self.total, self.tried),
+                f"{self.tried:,} changes of the reference's SQL tried",
+            )
+        self.tried += 1
+
+    def _ring(
+        self,
+        group: _Group,
+        parsed: dict[str, Parsed],
+        bench: Bench,
+        near: Set[str],
+        names: Set[str],
+    ) -> list[Mutation]:
+        """The changes of `names`, perhaps together with what lies nearer: the likelier first.
+
+        What bears on more of the columns comes earlier, what drops one of very many later.
+        """
+        found = all_mutations(parsed, group.sliced, bench.items, TARGET, near=near, ring=names)
+
+        def rank(mutation: Mutation) -> tuple[int, int, int]:
+            bears = sum(
+                all(e.number in own.nodes.get(e.query, ()) for e in mutation.edits)
+                for own in group.own.values()
+            )
+            return (len(mutation.edits) == 1, mutation.rare, -bears)
+
+        return sorted(found, key=rank)
+
+    def _by_distance(self, sliced: Slice) -> list[tuple[int, Set[str]]]:
+        """The queries of a slice by how many lie between them and the target, nearest first."""
         graph = concept_graph()
         far = {TARGET: 0}
         edge = [self.target]
@@ -183,8 +276,10 @@ class Search:
             names = [name for query in edge for name in query.concepts if name not in far]
             far.update(dict.fromkeys(names, max(far.values()) + 1))
             edge = [graph.concepts[name] for name in dict.fromkeys(names)]
-        ranked = [(max(far[q] for q in m.queries), m) for m in mutations]
-        return sorted(ranked, key=lambda pair: (pair[0], len(pair[1].edits)))
+        rings: dict[int, set[str]] = {}
+        for name in sliced.nodes:
+            rings.setdefault(far[name], set()).add(name)
+        return sorted(rings.items())
 
     def _second_round(
         self, mutation: Mutation, parsed: dict[str, Parsed], who: int
@@ -277,19 +372,27 @@ class Search:
             )
         return self._samples[patients]
 
-    def _choose(self, position: int, who: int) -> tuple[str, ...]:
-        """A few patients with mismatches of the column, and a few without."""
-        counts = self._ranked(position, who)
+    def _choose(self, positions: Sequence[int], who: int) -> tuple[str, ...]:
+        """A few patients with mismatches of each of the columns, and a few without any."""
         least, most = FEW
-        chosen: list[str] = []
-        cells = 0
-        for patient, count in counts.items():
-            if count and (len(chosen) < least or (cells < ENOUGH and len(chosen) < most)):
-                chosen.append(patient)
-                cells += count
+        chosen: set[str] = set()
+        bad: set[str] = set()
+        everybody: list[str] = []
+        for position in positions:
+            counts = self._ranked(position, who)
+            everybody = everybody or list(counts)
+            bad.update(patient for patient, count in counts.items() if count)
+            cells = sum(counts[patient] for patient in chosen)
+            mine = sum(counts[patient] > 0 for patient in chosen)
+            for patient, count in counts.items():
+                wanted = mine < least or (cells < ENOUGH and mine < most)
+                if count and wanted and patient not in chosen:
+                    chosen.add(patient)
+                    cells += count
+                    mine += 1
         if not chosen:
             return ()
-        others = [patient for patient, count in counts.items() if not count][:OTHERS]
+        others = [patient for patient in everybody if patient not in bad][:OTHERS]
         return tuple(sorted([*chosen, *others]))
 
     def _many(self, who: int) -> tuple[str, ...] | None:
@@ -319,10 +422,50 @@ class Search:
         return {str(patient): int(count) for patient, count in rows}
 
 
-def _best(scored: list[tuple[int, int, Mutation]]) -> list[Mutation]:
-    """The finalists: those whose score is at least half of the best."""
-    best = sorted(scored, key=lambda s: (-s[0], -s[1]))
-    return [mutation for score, _, mutation in best if score * 2 >= best[0][0]][:FINALISTS]
+def _size(sliced: Slice) -> int:
+    return sum(len(nodes) for nodes in sliced.nodes.values())
+
+
+def _alike(one: Slice, other: Slice) -> bool:
+    """Most of what bears on the one bears on the other."""
+    names = one.nodes.keys() | other.nodes.keys()
+    both = sum(len(one.nodes.get(n, set()) & other.nodes.get(n, set())) for n in names)
+    either = sum(len(one.nodes.get(n, set()) | other.nodes.get(n, set())) for n in names)
+    return both >= _MUCH * either
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """How a change did on a few patients."""
+
+    mutation: Mutation
+    number: int
+    cells: Set[tuple[int, int]]
+    """Position and row of what it explains."""
+    broken: int
+
+    @property
+    def score(self) -> int:
+        return len(self.cells) - self.broken
+
+
+@dataclass
+class _Promoted:
+    """Which changes come into the second round."""
+
+    best: int = 0
+    covered: set[tuple[int, int]] = field(default_factory=set)
+
+    def take(self, scored: Sequence[_Scored]) -> list[Mutation]:
+        """Those that do at least half as well as the best, or explain what no other does."""
+        chosen: list[Mutation] = []
+        for one in sorted(scored, key=lambda s: (-s.score, s.number)):
+            new = len(one.cells - self.covered)
+            if len(chosen) < FINALISTS and (one.score * 2 >= self.best or new - one.broken >= _OWN):
+                chosen.append(one.mutation)
+                self.best = max(self.best, one.score)
+                self.covered |= one.cells
+        return chosen
 
 
 @functools.lru_cache(maxsize=32)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -30,6 +31,8 @@ class Parsed:
     """In the order of `walk`, which is that of every copy."""
     number: Mapping[int, int]
     """`id` of a node to its place in `nodes`."""
+    changes: dict[int, tuple[Any, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """Numbers of nodes to the changes that begin there, as far as somebody asked."""
 
 
 @dataclass
@@ -38,8 +41,8 @@ class Slice:
 
     nodes: dict[str, set[int]] = field(default_factory=dict)
     columns: dict[str, set[str]] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-    """Queries cut down to the slice and written, once."""
+    texts: dict[str, Any] = field(default_factory=dict)
+    """Queries cut down to the slice and written, once (`engine.diagnosis.recompute.writing`)."""
 
 
 def parse(query: Query) -> Parsed:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
 from engine.diagnosis.recompute.conditions import Change
-from engine.diagnosis.recompute.context import SORTS, columns, is_time, number
+from engine.diagnosis.recompute.context import SORTS, columns, is_key, is_time, number
 from engine.diagnosis.recompute.mutation import short
 
 _SUFFIX = re.compile(r"_(min|max|mean|avg)$")
@@ -173,7 +173,7 @@ def _coalesce(node: exp.Coalesce) -> Iterator[Change]:
             yield ("fallback", new, f"no fallback on {short(gone, 60)}", {"without": short(gone)})
 
 
-def _case(node: exp.Case) -> Iterator[Change]:  # noqa: C901 - the ways to get rules wrong
+def _case(node: exp.Case) -> Iterator[Change]:
     branches = node.args["ifs"]
     for branch in branches:
         if len(branches) == 1:
@@ -191,23 +191,42 @@ def _case(node: exp.Case) -> Iterator[Change]:  # noqa: C901 - the ways to get r
         new = node.copy()
         new.set("default", None)
         yield ("missing-left-null", new, "null where no rule applies", {})
+    yield from _asked(node)
+
+
+def _asked(node: exp.Case) -> Iterator[Change]:
+    """What a rule asks of: missing taken as zero, or cut down before it is compared."""
+    branches = node.args["ifs"]
     asked: dict[str, exp.Column] = {}
     for branch in branches:
         for comparison in branch.this.find_all(*SORTS, exp.Is):
             for column in columns(comparison):
-                if not is_time(column):
+                if not is_time(column) and not is_key(column):
                     asked.setdefault(column.sql(), column)
+    has_bounds = any(number(c.expression) is not None for c in node.find_all(*SORTS))
     for text, column in list(asked.items())[:6]:
-        new = node.copy()
-        for inner in list(new.find_all(exp.Column)):
-            if inner.sql() == text:
-                inner.replace(exp.Coalesce(this=inner.copy(), expressions=[exp.Literal.number(0)]))
         yield (
             "missing-as-value",
-            new,
+            _wrapped(node, text, lambda c: exp.func("coalesce", c, exp.Literal.number(0))),
             f"a missing {column.name} taken as 0",
             {"taken": 0, "missing": column.name},
         )
+        if has_bounds:
+            yield (
+                "rounding",
+                _wrapped(node, text, lambda c: exp.Floor(this=c)),
+                f"{column.name} cut down to whole numbers before it is compared",
+                {"way": "floor", "of": column.name},
+            )
+
+
+def _wrapped(node: exp.Expr, column: str, wrap: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """A copy with something around each use of a column."""
+    new = node.copy()
+    for inner in list(new.find_all(exp.Column)):
+        if inner.sql() == column:
+            inner.replace(wrap(inner.copy()))
+    return new
 
 
 def _if(node: exp.If) -> Iterator[Change]:
@@ -245,6 +264,8 @@ def _arithmetic(node: exp.Expr) -> Iterator[Change]:
                 {"without": f"{short(node, 80)}"},
             )
         return
+    if isinstance(node, exp.Add) and not isinstance(node.parent, exp.Add):
+        yield from _summed(node)
     if isinstance(node, exp.Add) and not is_time(node):
         for gone, stays in ((node.left, node.right), (node.right, node.left)):
             if not isinstance(gone, exp.Add):
@@ -286,6 +307,8 @@ def _extreme(node: exp.Expr) -> Iterator[Change]:
         f"the {named} of several values",
         {"taken": named},
     )
+    if not any(is_time(p) for p in parts):
+        yield "sum-aggregate", _sum(node), "several values added up", {"taken": "sum"}
     for gone in parts:
         rest = [p.copy() for p in parts if p is not gone]
         new = rest[0] if len(rest) == 1 else type(node)(this=rest[0], expressions=rest[1:])
@@ -294,6 +317,30 @@ def _extreme(node: exp.Expr) -> Iterator[Change]:
             new,
             f"{short(gone, 60)} not considered",
             {"without": short(gone)},
+        )
+
+
+def _sum(node: exp.Expr) -> exp.Expr:
+    """The values of a `greatest` or `least` added up."""
+    parts = [p.copy() for p in (node.this, *node.expressions)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = exp.Add(this=total, expression=part)
+    return exp.Paren(this=total)
+
+
+def _summed(node: exp.Add) -> Iterator[Change]:
+    """A total in which every highest-of-several is added up instead: no rank among the parts."""
+    new = node.copy()
+    chosen = [n for n in new.find_all(exp.Greatest) if n.find_ancestor(exp.Select) is None]
+    if len(chosen) > 1 and not is_time(node):
+        for inner in chosen:
+            inner.replace(_sum(inner))
+        yield (
+            "sum-aggregate",
+            new,
+            f"all parts added up where only the highest of some counts ({len(chosen)} places)",
+            {"taken": "sum", "places": len(chosen)},
         )
 
 

@@ -11,7 +11,7 @@ from engine.diagnosis.recompute.context import is_time, number
 from engine.diagnosis.recompute.mutation import short
 
 _LENGTHS: dict[str, tuple[int, ...]] = {
-    "HOUR": (0, 1, 6, 12, 24, 48, 72),
+    "HOUR": (0, 1, 2, 4, 6, 8, 12, 16, 18, 24, 36, 48, 72, 96),
     "DAY": (0, 1, 2, 3, 5, 7, 14, 30),
     "MINUTE": (0, 1, 5, 15, 30, 60),
     "MONTH": (0, 1, 3, 6, 12),

@@ -46,6 +46,7 @@ class Candidate:
     local_words: str = ""
     free: bool = False
     strict: bool = False
+    loose: bool = False
     untested: Mapping[int, RowList] = field(default_factory=dict)
     """Column position to mismatching rows that it was not asked of (outside a sample)."""
 
@@ -128,6 +129,7 @@ def ask(
                 local_words=h.local_words,
                 free=h.free,
                 strict=h.strict,
+                loose=h.loose,
             )
         )
     return found

@@ -17,8 +17,10 @@ MOST = 8
 """Signatures of one list."""
 _LEAST_SHARE = 0.02
 """Of the mismatches that a further signature must add."""
-_PARTLY = 5
-"""A hypothesis that may hold for some rows only must do so for more than one in so many."""
+_PARTLY = 0.5
+"""Weight of a contradiction of a hypothesis that may hold for some rows only."""
+_LOOSE = 0.5
+"""Weight of what a hypothesis explains that says of what kind a difference is, but no value."""
 _FREE_LEAST = 3
 """Cells that a hypothesis must explain whose parameter was taken from the cells."""
 
@@ -39,9 +41,9 @@ def greedy(
 ) -> tuple[list[Chosen], dict[int, RowList]]:
     """Take the best candidate, strike out what it explains, and again.
 
-    A cell that matches though the hypothesis predicts otherwise weighs against it: whole for one
-    computed from the source, which says exactly what it changes, up to a half for one on values,
-    which may hold for some rows only.
+    A hypothesis also predicts that what matches stays as it is. A cell that matches though it
+    predicts otherwise weighs against it: whole where it says what every row would be, half where
+    it may hold for some rows only.
 
     Args:
         candidates: tested hypotheses.
@@ -119,16 +121,14 @@ def _score(
     c: Candidate, left: Mapping[int, RowList], weights: Mapping[int, int], part: float
 ) -> float:
     gain = _gain(c, left, weights)
-    fine = 0.9 if c.free else 1.0
+    fine = (0.9 if c.free else 1.0) * (_LOOSE if c.loose else 1.0)
     # Of a hypothesis about keys alone each contradiction is a row, which stands for all columns.
     broken = c.broken * (weights.get(KEYS, 1) if set(c.cells) == {KEYS} else 1)
     if c.evidence == "values":
         broken = round(broken * part)  # counted on all rows, the gain on part of them
     if c.evidence == "source" or c.strict:
         return fine * gain - broken
-    if broken > _PARTLY * gain:
-        return 0.0
-    return fine * gain - min(broken, gain) * 0.5
+    return fine * gain - _PARTLY * broken
 
 
 def _preference(c: Candidate) -> tuple[float, ...]:
@@ -166,9 +166,6 @@ def signature(
     )
     condition = c.condition if c.condition and len(mine) == 1 else None
     names = {column.position: column.name for column in table.columns}
-    counter = c.counter_example
-    if counter is None and against.size:
-        counter = int(against[0])
     return Signature(
         id=c.id,
         title=TITLES[c.id],
@@ -183,7 +180,7 @@ def signature(
         broken=c.broken,
         rows=Rows(condition, int(rows.size)) if condition else ranges(rows),
         against=ranges(against),
-        counter_example=counter,
+        counter_example=c.counter_example if c.broken else None,
         change=c.change,
         alike=tuple(dict.fromkeys(other.words for other in chosen.alike))[:6],
         local_words=c.local_words,

@@ -31,3 +31,5 @@ class Hypothesis:
     """Its parameter was taken from the mismatches, so that a few chance fits are to be expected."""
     strict: bool = False
     """It holds for the whole table or not at all: every contradiction weighs whole."""
+    loose: bool = False
+    """It says of what kind the differences are, but not which value the agent would have."""

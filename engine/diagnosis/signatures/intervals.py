@@ -64,6 +64,7 @@ def interval_candidates(table: Table) -> list[Candidate]:
                         "stay are numbered anew",
                         column=None,
                         explains=flag,
+                        loose=True,
                     )
                 ],
                 relation,
@@ -85,6 +86,7 @@ def interval_candidates(table: Table) -> list[Candidate]:
                     column=column.name,
                     explains=f"s{i} = 2 AND {rest} AND {sign}",
                     parameters={"end": column.name, "side": side},
+                    loose=True,
                 )
                 for side, sign in (
                     ("later", f"{column.a} > {column.r}"),
@@ -149,6 +151,7 @@ def _joined(found: list[Candidate]) -> list[Candidate]:
                 tested={**before.tested, **c.tested},
                 broken=before.broken + c.broken,
                 counter_example=before.counter_example or c.counter_example,
+                loose=c.loose,
             )
         by_words[c.words + str(c.parameters)] = c
     return list(by_words.values())

@@ -262,4 +262,5 @@ def _levels(table: Table, column: Column) -> Iterator[Hypothesis]:
             contradicts=f"s{column.position} IN (0, 1)",
             parameters={"direction": said},
             free=True,
+            strict=True,
         )
