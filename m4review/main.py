@@ -13,7 +13,12 @@ from engine.base.errors import M4Error, UsageError
 from engine.base.paths import open_home
 
 
-def run(home_option: str | None, address: str | None, pictures: Path | None) -> int:
+def run(
+    home_option: str | None,
+    address: str | None,
+    pictures: Path | None,
+    content: Path | None = None,
+) -> int:
     """Open the window (or save pictures); returns the exit code.
 
     Raises:
@@ -27,7 +32,7 @@ def run(home_option: str | None, address: str | None, pictures: Path | None) -> 
     home = open_home(home_option)
     if pictures is not None:
         return save_pictures(home, pictures, address)
-    return open_window(home, address)
+    return open_window(home, address, content)
 
 
 def _without_qt(error: ImportError) -> int:
@@ -51,16 +56,24 @@ def _without_qt(error: ImportError) -> int:
     type=click.Path(file_okay=False, path_type=Path),
     help="Save pictures of the screens to DIR and exit; needs no display.",
 )
+@click.option(
+    "--content",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Review the tasks/ and skills/ of this folder instead of the shipped ones.",
+)
 @click.version_option(__version__, prog_name="m4review")
 @click.argument("address", metavar="[PATH-OR-LINK]", required=False)
-def cli(home: str | None, pictures: Path | None, address: str | None) -> None:
+def cli(
+    home: str | None, pictures: Path | None, content: Path | None, address: str | None
+) -> None:
     """Review tasks, skills and agent runs.
 
     PATH-OR-LINK opens a thing in the app: m4review://task/NAME, m4review://run/RUN_ID,
     m4review://run/RUN_ID/diff, m4review://run/RUN_ID/row/12, a run's id, or a run's folder.
     """
     try:
-        code = run(home, address, pictures)
+        code = run(home, address, pictures, content)
     except M4Error as error:
         click.echo(f"{error.title}: {error}", err=True)
         code = error.exit_code

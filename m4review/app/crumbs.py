@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from m4review.app.links import RUNS, WORKLIST, Place
+from m4review.app.links import REVIEWS, RUNS, WORKLIST, Place
 
 Trail = list[tuple[str, Place | None]]
 """Words and where they lead; the last one is where one is."""
@@ -21,6 +21,8 @@ def trail(place: Place, title: str, run_title: str) -> Trail:
             return [("Worklist", WORKLIST), (place.name, None)]
         case "launch":
             return [("Worklist", WORKLIST), _task(place.name), ("New run", None)]
+        case "review" | "adjudicate":
+            return _review(place)
         case "run":
             return [("Runs", RUNS), (title or place.name, None)]
         case "diff":
@@ -36,6 +38,12 @@ def trail(place: Place, title: str, run_title: str) -> Trail:
             return [("Runs", RUNS), (title, None)]
         case _:
             return [(title, None)]
+
+
+def _review(place: Place) -> Trail:
+    if place.screen == "review":
+        return [("Reviews", REVIEWS), (place.name, None)]
+    return [("Reviews", REVIEWS), (place.name, Place("review", place.name)), ("Decide", None)]
 
 
 def _task(name: str) -> tuple[str, Place]:

@@ -6,10 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMessageBox, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QGridLayout,
+    QInputDialog,
+    QLineEdit,
+    QMessageBox,
+    QVBoxLayout,
+    QWidget,
+)
 
 from engine.base.errors import M4Error
 from m4review.app.interaction import Interaction
+from m4review.app.widgets import ColumnScroll, label
 
 
 class Dialogs(Interaction):
@@ -52,6 +63,47 @@ class Dialogs(Interaction):
         box.deleteLater()
         return agreed
 
+    def confirm_facts(
+        self,
+        title: str,
+        text: str,
+        facts: Sequence[tuple[str, str]],
+        *,
+        more: str = "",
+        yes: str,
+        no: str = "Cancel",
+    ) -> bool:
+        dialog = QDialog(self._window)
+        dialog.setWindowTitle(title)
+        metrics = dialog.fontMetrics()
+        dialog.resize(metrics.averageCharWidth() * 90, metrics.height() * 30)
+        outer = QVBoxLayout(dialog)
+        outer.setSpacing(metrics.height() // 2)
+        outer.addWidget(label(title, "heading", wrap=True))
+        outer.addWidget(label(text, wrap=True))
+        inner = QWidget()
+        grid = QGridLayout(inner)
+        grid.setColumnStretch(1, 1)
+        for row, (name, value) in enumerate(facts):
+            grid.addWidget(label(name, "muted"), row, 0)
+            grid.addWidget(label(value, wrap=True), row, 1)
+        grid.setRowStretch(len(facts), 1)
+        outer.addWidget(ColumnScroll(inner), 1)
+        if more:
+            outer.addWidget(label(more, wrap=True))
+        buttons = QDialogButtonBox()
+        agree = buttons.addButton(yes, QDialogButtonBox.ButtonRole.AcceptRole)
+        stay = buttons.addButton(no, QDialogButtonBox.ButtonRole.RejectRole)
+        agree.setAutoDefault(False)
+        stay.setDefault(True)
+        buttons.accepted.connect(dialog.accept)
+        buttons.rejected.connect(dialog.reject)
+        outer.addWidget(buttons)
+        stay.setFocus()
+        agreed = dialog.exec() == QDialog.DialogCode.Accepted
+        dialog.deleteLater()
+        return agreed
+
     def ask_text(self, title: str, label: str, *, text: str = "") -> str | None:
         return self._line(title, label, text, QLineEdit.EchoMode.Normal)
 
@@ -69,6 +121,16 @@ class Dialogs(Interaction):
         value = dialog.textValue()
         dialog.deleteLater()
         return value if agreed else None
+
+    def choose_one(self, title: str, label: str, options: Sequence[str]) -> str | None:
+        value, agreed = QInputDialog.getItem(self._window, title, label, list(options), 0, False)
+        return value if agreed else None
+
+    def choose_files(
+        self, title: str, start: str = "", patterns: Sequence[str] = ()
+    ) -> tuple[Path, ...]:
+        chosen, _ = QFileDialog.getOpenFileNames(self._window, title, start, ";;".join(patterns))
+        return tuple(map(Path, chosen))
 
     def choose_folder(self, title: str, start: str = "") -> Path | None:
         chosen = QFileDialog.getExistingDirectory(self._window, title, start)

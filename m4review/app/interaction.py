@@ -40,6 +40,29 @@ class Interaction:
         """Ask before something that cannot be undone; True for `yes`."""
         return self._answer(f"{title}: {text}") is True
 
+    def confirm_facts(
+        self,
+        title: str,
+        text: str,
+        facts: Sequence[tuple[str, str]],
+        *,
+        more: str = "",
+        yes: str,
+        no: str = "Cancel",
+    ) -> bool:
+        """Ask before something with consequences that are a list of names and values.
+
+        Args:
+            title: of the question.
+            text: what stands above the list.
+            facts: names and values.
+            more: what stands below it.
+            yes: the button that agrees.
+            no: the other one, which Enter and Escape press.
+        """
+        told = "; ".join(f"{name} {value}" for name, value in facts)
+        return self._answer(f"{title}: {text} {told}. {more}") is True
+
     def ask_text(self, title: str, label: str, *, text: str = "") -> str | None:
         """A line of text; None when the user changed her mind."""
         answer = self._answer(f"{title}: {label}")
@@ -48,6 +71,20 @@ class Interaction:
     def ask_secret(self, title: str, label: str) -> str | None:
         """A text that is not shown while it is typed; None when the user changed her mind."""
         return self.ask_text(title, label)
+
+    def choose_one(self, title: str, label: str, options: Sequence[str]) -> str | None:
+        """One of several texts (the first is proposed); None when the user changed her mind."""
+        answer = self._answer(f"{title}: {label}")
+        return answer if isinstance(answer, str) and answer in options else None
+
+    def choose_files(
+        self, title: str, start: str = "", patterns: Sequence[str] = ()
+    ) -> tuple[Path, ...]:
+        """Existing files; none when the user changed her mind."""
+        answer = self._answer(title)
+        if isinstance(answer, Path):
+            return (answer,)
+        return tuple(answer) if isinstance(answer, tuple | list) else ()
 
     def choose_folder(self, title: str, start: str = "") -> Path | None:
         """A folder, or None."""

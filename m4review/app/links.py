@@ -11,6 +11,9 @@ from engine.base.errors import UsageError
 
 Screen = Literal[
     "worklist",
+    "reviews",
+    "review",
+    "adjudicate",
     "task",
     "launch",
     "plan",
@@ -35,7 +38,8 @@ class Place:
     """Which screen."""
     name: str = ""
     """Task name (task, launch, plan: the one that is chosen first) or run id (run, diff,
-    diagnosis); of a timeline the run where it has a row, else the task."""
+    diagnosis); of the reviews the part that is shown; of a timeline the run where it has a row,
+    else the task."""
     row: int | None = None
     """Row of the diff, counted from 0."""
     step: int | None = None
@@ -67,7 +71,9 @@ class Place:
                 return f"{SCHEME}://run/{name}/step/{self.step}"
             case "plan" if not name:
                 return f"{SCHEME}://plan"
-            case "run" | "task" | "launch" | "plan":
+            case "reviews" if not name:
+                return f"{SCHEME}://reviews"
+            case "run" | "task" | "launch" | "plan" | "reviews" | "review" | "adjudicate":
                 return f"{SCHEME}://{self.screen}/{name}"
             case other:
                 return f"{SCHEME}://{other}"
@@ -91,6 +97,7 @@ RUNS = Place("runs")
 QUEUE = Place("queue")
 PLAN = Place("plan")
 MODELS = Place("models")
+REVIEWS = Place("reviews")
 
 
 def parse(text: str) -> Place:
@@ -120,9 +127,12 @@ def _parse_link(text: str) -> Place:
     path = [unquote(piece) for piece in (parts.netloc + parts.path).strip("/").split("/") if piece]
     asked = parse_qsl(parts.query, keep_blank_values=True)
     match path:
-        case ["worklist" | "runs" | "data" | "queue" | "plan" | "models" as screen]:
+        case ["worklist" | "runs" | "data" | "queue" | "plan" | "models" | "reviews" as screen]:
             return Place(screen)
-        case ["task" | "launch" | "run" | "plan" as screen, name]:
+        case [
+            "task" | "launch" | "run" | "plan" | "reviews" | "review" | "adjudicate" as screen,
+            name,
+        ]:
             return Place(screen, name)
         case ["compare"]:
             return Place("compare", runs=tuple(value for name, value in asked if name == "run"))

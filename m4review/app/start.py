@@ -23,7 +23,7 @@ from m4review.app.dialogs import Dialogs
 from m4review.app.faults import where
 from m4review.app.interaction import Interaction
 from m4review.app.jobs import JobRunner
-from m4review.app.links import DATA, MODELS, PLAN, QUEUE, RUNS, WORKLIST, Place, parse
+from m4review.app.links import DATA, MODELS, PLAN, QUEUE, REVIEWS, RUNS, WORKLIST, Place, parse
 from m4review.app.settings import Settings
 from m4review.app.window import MainWindow
 
@@ -32,18 +32,21 @@ _SWITCH = 0.0005
 """Seconds after which a thread that computes lets the window's thread go on."""
 
 
-def make_window(home: Home, *, interaction: Interaction | None = None) -> MainWindow:
+def make_window(
+    home: Home, *, interaction: Interaction | None = None, content: Path | None = None
+) -> MainWindow:
     """A window on a home, not yet shown.
 
     Args:
         home: where everything is kept.
         interaction: who is asked; dialogs over the window when None.
+        content: a folder with `tasks/` and `skills/` that is reviewed instead of the shipped one.
     """
     # A worker that computes in Python must not keep the window waiting at every single call.
     sys.setswitchinterval(_SWITCH)
     runner = JobRunner()
     context = Context(
-        workbench=Workbench(home),
+        workbench=Workbench(home, content=content),
         runner=runner,
         settings=Settings(home.settings),
         interaction=interaction or Interaction(),
@@ -56,7 +59,7 @@ def make_window(home: Home, *, interaction: Interaction | None = None) -> MainWi
     return window
 
 
-def open_window(home: Home, address: str | None) -> int:
+def open_window(home: Home, address: str | None, content: Path | None = None) -> int:
     """Show the window and run until it is closed; returns the exit code.
 
     Raises:
@@ -67,7 +70,7 @@ def open_window(home: Home, address: str | None) -> int:
     _check_display()
     application = make_application(sys.argv[:1])
     start_log(home.logs)
-    window = make_window(home)
+    window = make_window(home, content=content)
     _tell_unforeseen(window)
     # Python's handlers run only between two of its own steps: a slow timer makes some.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -150,7 +153,7 @@ def _take_all(window: MainWindow, folder: Path, place: Place | None) -> None:
     task = place.name if place and place.screen in ("task", "launch") else ""
     if run_id and not task:
         task = workbench.run_record(run_id).summary.task
-    places = [WORKLIST, DATA, RUNS, QUEUE, PLAN, MODELS]
+    places = [WORKLIST, DATA, RUNS, QUEUE, PLAN, MODELS, REVIEWS]
     if task:
         places += [Place("task", task), Place("launch", task)]
     if run_id:

@@ -28,7 +28,7 @@ from m4review.app.context import Context, Screen
 from m4review.app.crumbs import trail
 from m4review.app.help import Help
 from m4review.app.jobs_view import JobBar, JobList
-from m4review.app.links import DATA, MODELS, PLAN, QUEUE, RUNS, WORKLIST, Place, parse
+from m4review.app.links import DATA, MODELS, PLAN, QUEUE, REVIEWS, RUNS, WORKLIST, Place, parse
 from m4review.app.palette import Palette
 from m4review.app.settings import zoom_step
 from m4review.app.theme import Mode
@@ -43,6 +43,10 @@ from m4review.models.view import ModelsScreen
 from m4review.plan.view import PlanScreen
 from m4review.queue.view import QueueScreen
 from m4review.queue.viewmodel import QueueDesk
+from m4review.review.decide.view import DecideScreen
+from m4review.review.flags import FlagLink
+from m4review.review.sheet.view import ReviewScreen
+from m4review.review.view import ReviewsScreen
 from m4review.run.list_view import RunsScreen
 from m4review.run.view import RunScreen
 from m4review.task.view import TaskScreen
@@ -52,6 +56,7 @@ from m4review.worklist.view import WorklistScreen
 
 _SECTIONS = (
     ("worklist", "Worklist", "list-checks", WORKLIST),
+    ("reviews", "Reviews", "clipboard-list", REVIEWS),
     ("queue", "Queue", "list", QUEUE),
     ("runs", "Runs", "history", RUNS),
     ("data", "Data", "database", DATA),
@@ -61,6 +66,9 @@ _SECTION_OF = {
     "worklist": "worklist",
     "task": "worklist",
     "launch": "worklist",
+    "reviews": "reviews",
+    "review": "reviews",
+    "adjudicate": "reviews",
     "plan": "queue",
     "queue": "queue",
     "models": "models",
@@ -94,6 +102,9 @@ class MainWindow(QMainWindow):
         self.desk = QueueDesk(context.workbench, context.runner, self)
         self.screens: dict[str, Screen] = {
             "worklist": WorklistScreen(context),
+            "reviews": ReviewsScreen(context),
+            "review": ReviewScreen(context),
+            "adjudicate": DecideScreen(context),
             "task": TaskScreen(context),
             "launch": LauncherScreen(context),
             "plan": PlanScreen(context, self.desk),
@@ -113,6 +124,7 @@ class MainWindow(QMainWindow):
         diff = cast("DiffScreen", self.screens["diff"])
         self._rows_link = RowsLink(context, diff)
         self._value_link = ValueLink(context, diff, self.stack, self.actions_of)
+        self._flag_link = FlagLink(self)
         context.went.connect(self.go)
         context.told.connect(self._tell)
         context.theme_changed.connect(self._recolour)
@@ -222,6 +234,7 @@ class MainWindow(QMainWindow):
             "app.worklist": lambda: self.go(WORKLIST),
             "app.runs": lambda: self.go(RUNS),
             "app.data": lambda: self.go(DATA),
+            "app.reviews": lambda: self.go(REVIEWS),
             "app.queue": lambda: self.go(QUEUE),
             "app.models": lambda: self.go(MODELS),
             "task.plan": self._plan,

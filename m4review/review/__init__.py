@@ -1,0 +1,1 @@
+"""Double review in the window: the list, one review, one adjudication, flags from other screens."""

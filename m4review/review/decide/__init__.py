@@ -1,0 +1,1 @@
+"""The adjudicator's page."""

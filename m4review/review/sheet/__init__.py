@@ -1,0 +1,1 @@
+"""One task's review: written, under seal, or opened."""

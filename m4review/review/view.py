@@ -1,0 +1,228 @@
+"""The page of reviews: what waits, progress, people, agreement, provenance; bundles in and out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QHBoxLayout, QTabWidget
+
+from engine.reviews.worklist import Wait
+from m4review.app.actions import Actions
+from m4review.app.context import Context, Screen
+from m4review.app.links import Place
+from m4review.app.widgets import ElidedLabel, ErrorPanel, button, label, page_layout
+from m4review.review.agreement import AgreementPanel
+from m4review.review.assign import AssignDialog
+from m4review.review.bundles import BundleDesk, ImportResult
+from m4review.review.people import PeoplePanel
+from m4review.review.progress import ProgressPanel
+from m4review.review.provenance import ProvenancePanel
+from m4review.review.viewmodel import ReviewsViewModel
+from m4review.review.waiting import WaitingPanel
+
+_TABS = ("waiting", "progress", "people", "agreement", "provenance")
+
+
+class ReviewsScreen(Screen):
+    """Everything about reviews but the review of one task."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.setAcceptDrops(True)
+        self.model = ReviewsViewModel(context.workbench, context.runner, self)
+        self.errors = ErrorPanel(context)
+        self.who = ElidedLabel("", "muted")
+        self.result = ImportResult(context)
+        self.bundles = BundleDesk(context, self.model, self.result)
+        self.waiting = WaitingPanel(context)
+        self.progress = ProgressPanel(context)
+        self.people = PeoplePanel(context)
+        self.agreement = AgreementPanel(context)
+        self.provenance = ProvenancePanel(context)
+        self.import_button = button(
+            context, "Import a bundle…", self.bundles.ask_import, icon="download",
+            tip="From a colleague; a file can be dropped anywhere on this page",
+        )  # fmt: skip
+        self.export_button = button(
+            context, "Export a bundle…", self.bundles.export, icon="upload",
+            tip="Everything signed, as one file for colleagues",
+        )  # fmt: skip
+        self.assign_button = button(
+            context, "Ask for reviews…", self._assign, icon="users",
+            tip="Reviewers and adjudicator of the chosen task",
+        )  # fmt: skip
+        self.tabs = QTabWidget()
+        self.tabs.setAccessibleName("Parts of the reviews")
+        self._build()
+        self._wire()
+
+    def _build(self) -> None:
+        page = page_layout(self, self.context)
+        head = QHBoxLayout()
+        head.addWidget(label("Reviews", "title"))
+        head.addSpacing(self.context.px(10))
+        head.addWidget(self.who, 1)
+        for each in (self.assign_button, self.import_button, self.export_button):
+            head.addWidget(each)
+        page.addLayout(head)
+        page.addWidget(self.errors)
+        page.addWidget(self.result)
+        for panel, name in (
+            (self.waiting, "Waiting for you"), (self.progress, "Progress"),
+            (self.people, "People"), (self.agreement, "Agreement"),
+            (self.provenance, "Provenance"),
+        ):  # fmt: skip
+            self.tabs.addTab(panel, name)
+        page.addWidget(self.tabs, 1)
+
+    def _wire(self) -> None:
+        model, go = self.model, self.context.go
+        model.changed.connect(self._fill)
+        model.agreement_changed.connect(lambda: self.agreement.show_figures(model.agreement))
+        model.provenance_changed.connect(lambda: self.provenance.show_plans(model.plans))
+        model.failed.connect(self.errors.show_error)
+        model.done.connect(self.context.told.emit)
+        model.ledger_changed.connect(lambda: self.context.announced.emit("reviews"))
+        self.waiting.opened.connect(self._open)
+        self.waiting.people_asked.connect(lambda: go(Place("reviews", "people")))
+        self.progress.opened.connect(lambda task: go(Place("review", task)))
+        self.progress.chosen.connect(self._chosen)
+        self.people.made.connect(model.make_reviewer)
+        self.people.compared.connect(model.compare)
+        self.people.exported.connect(self._export_identity)
+        self.provenance.wanted.connect(model.write_provenance)
+        self.tabs.currentChanged.connect(lambda _: self._tab_changed())
+
+    # --- the screen
+
+    @property
+    def title(self) -> str:
+        return "Reviews"
+
+    def place(self) -> Place | None:
+        name = _TABS[self.tabs.currentIndex()]
+        return Place("reviews", "" if name == _TABS[0] else name)
+
+    def show_place(self, place: Place) -> None:
+        self.errors.dismiss()
+        self.tabs.setCurrentIndex(_TABS.index(place.name) if place.name in _TABS else 0)
+        self.model.reload()
+        self._tab_changed()
+
+    def bind(self, actions: Actions) -> None:
+        actions.bind("review.import", self.bundles.ask_import)
+        actions.bind("review.export", self.bundles.export)
+        actions.bind("review.open", self._open_task)
+        self._focus()
+
+    def leave(self, actions: Actions) -> None:
+        for name in ("review.import", "review.export", "review.open"):
+            actions.bind(name, None)
+        self.result.hide()
+
+    def _focus(self) -> None:
+        panel = self.tabs.currentWidget()
+        target = {
+            self.waiting: self.waiting.table,
+            self.progress: self.progress.tree,
+            self.people: self.people.name if self.people.form.isVisible() else self.people.table,
+            self.agreement: self.agreement.table,
+            self.provenance: self.provenance.table,
+        }.get(panel)
+        if target is not None:
+            target.setFocus()
+
+    def _tab_changed(self) -> None:
+        panel = self.tabs.currentWidget()
+        if panel is self.agreement:
+            self.model.load_agreement()
+        elif panel is self.provenance:
+            self.model.load_provenance()
+        self._chosen()
+
+    def _chosen(self) -> None:
+        overview = self.model.overview
+        standing = self.model.task(self.progress.task)
+        here = self.tabs.currentWidget() is self.progress
+        self.assign_button.setVisible(here)
+        can = overview is not None and overview.me is not None and standing is not None
+        self.assign_button.setEnabled(can)
+        again = standing is not None and standing.outcome is not None
+        self.assign_button.setText(" Ask again…" if again else " Ask for reviews…")
+
+    # --- filling
+
+    def _fill(self) -> None:
+        overview = self.model.overview
+        if overview is None:
+            return
+        me = overview.me
+        self.who.setText(f"{me.name}, {me.role}" if me else "Nobody signs on this workstation yet")
+        self.waiting.show_overview(overview)
+        self.progress.show_overview(overview)
+        self.people.show_overview(overview)
+        number = len(overview.waits)
+        self.tabs.setTabText(0, f"Waiting for you ({number})" if number else "Waiting for you")
+        self.export_button.setEnabled(me is not None)
+        self._chosen()
+        if self.isVisible() and self.focusWidget() is None:
+            self._focus()
+
+    # --- doing
+
+    def _open(self, wait: Wait) -> None:
+        match wait.what:
+            case "review":
+                self.context.go(Place("review", wait.task))
+            case "adjudication":
+                self.context.go(Place("adjudicate", wait.task))
+            case "key":
+                self.model.give_key()
+            case "again":
+                self._ask(wait.task)
+
+    def _open_task(self) -> None:
+        if self.tabs.currentWidget() is self.progress and self.progress.task:
+            self.context.go(Place("review", self.progress.task))
+        elif (
+            wait := self.waiting.model.record(self.waiting.table.currentIndex().row())
+        ) is not None:
+            self._open(wait)
+
+    def _assign(self) -> None:
+        if self.progress.task:
+            self._ask(self.progress.task)
+
+    def _ask(self, task: str) -> None:
+        overview, standing = self.model.overview, self.model.task(task)
+        if overview is None or standing is None:
+            return
+        before = None
+        if standing.outcome is not None:
+            body = standing.outcome.round.body
+            before = (tuple(body.reviewers), body.adjudicator)
+        dialog = AssignDialog(self.context, task, overview.people, before=before, parent=self)
+        dialog.accepted.connect(lambda: self._assigned(dialog, task, again=before is not None))
+        dialog.finished.connect(lambda _: dialog.deleteLater())
+        dialog.open()
+
+    def _assigned(self, dialog: AssignDialog, task: str, *, again: bool) -> None:
+        reviewers, adjudicator = dialog.chosen
+        self.model.assign(task, reviewers, adjudicator, again=again)
+
+    def _export_identity(self) -> None:
+        where = self.context.interaction.choose_save(
+            "Write my identity", "identity.zip", ("Bundles of reviews (*.zip)",)
+        )
+        if where is not None:
+            self.model.export_reviewer(where if where.suffix else where.with_suffix(".zip"))
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        event.acceptProposedAction()
+        self.bundles.take(paths)
