@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from docker.utils import parse_repository_tag
+
 from engine.base.content import content_folder
 from engine.base.errors import HarnessFault, M4Error, MissingPrerequisite
 from engine.base.jobs import Job, SimpleJob
@@ -149,13 +151,13 @@ def build_image(
             from_image = _import_root(engine, root.path, str(root.manifest["digest"]), job)
             packages = None
         else:
-            from_image = named
-            _fetch(engine, named, job)
+            # By digest from here on: what is recorded is what was built on, wherever a tag goes.
+            from_image = _fetch(engine, named, job)
             (packages,) = (root.path / "usr/local").glob("lib*/python3*/site-packages")
         labels = {
             LABEL: "image",
             LABEL_FORMAT: FORMAT,
-            LABEL_BASE: named if named == MACHINE else _pinned(engine, named),
+            LABEL_BASE: named if named == MACHINE else from_image,
             LABEL_PYTHON: str(root.manifest["python"]),
             LABEL_PACKAGES: json.dumps(root.manifest["packages"], sort_keys=True),
             LABEL_PROGRAMS: json.dumps({n: programs.pinned_version(n) for n in agents}),
@@ -166,23 +168,20 @@ def build_image(
 
 
 def _pinned(engine: Engine, base: str) -> str:
-    """The base as the registry's digest names it, where it came from one."""
+    """The base as the registry's digest names it; as it is where it came from none."""
     with telling("looking at the base image"), engine.client() as api:
-        try:
-            digests = api.inspect_image(base).get("RepoDigests") or []
-        except Exception as error:
-            if getattr(error, "status_code", None) != 404:  # noqa: PLR2004 - HTTP: not found
-                raise
-            digests = []  # not here before the build
-    return str(digests[0]) if digests else base
+        digests = [str(d) for d in api.inspect_image(base).get("RepoDigests") or []]
+    name, _ = parse_repository_tag(base)
+    own = [d for d in digests if d.partition("@")[0] == name]
+    return (own or digests or [base])[0]
 
 
-def _fetch(engine: Engine, base: str, job: Job) -> None:
-    """Have the engine fetch the base if it has it not, so that its digest can be recorded."""
+def _fetch(engine: Engine, base: str, job: Job) -> str:
+    """Have the engine fetch the base if it has it not; its name with the digest."""
     with telling("fetching the base image"), engine.client(timeout=3600) as api:
         if api.images(name=base):
-            return
-        name, _, tag = base.partition("@") if "@" in base else base.partition(":")
+            return _pinned(engine, base)
+        name, tag = parse_repository_tag(base)
         try:
             for line in api.pull(name, tag=tag or "latest", stream=True, decode=True):
                 job.check()
@@ -191,6 +190,7 @@ def _fetch(engine: Engine, base: str, job: Job) -> None:
             raise
         except Exception as error:
             raise _build_error(f"registry: {error}", base) from error
+    return _pinned(engine, base)
 
 
 def _build(
