@@ -3,12 +3,12 @@
     python benchmarks/diff_window.py [--rows 4126485] [--jumps 500] [--keep DIR] [--offscreen]
 
 Makes a seeded diff file (two keys, 11 scored columns: 13 in all), starts Xvfb, opens the file in
-the program's own diff screen and drives it with a scripted scroll. Without Xvfb (or with
---offscreen) Qt's offscreen platform is used, and the outcome says so. The plain way beside it
-fetches the same rows with ORDER BY … LIMIT … OFFSET on one connection, as a paging table does.
-Times are wall times in milliseconds; "painted" is until the frame stands, "filled" until no
-place-holder is left in it. Each figure stands beside what is aimed at; nothing fails when it is
-missed.
+the program's own diff screen and drives it with a scripted scroll. Without Xvfb, or without a
+library that Qt needs for it (or with --offscreen), Qt's offscreen platform is used, and the outcome
+says so. The plain way beside it fetches the same rows with ORDER BY … LIMIT … OFFSET on one
+connection, as a paging table does. Times are wall times in milliseconds; "painted" is until the
+frame stands, "filled" until no place-holder is left in it. Each figure stands beside what is aimed
+at; nothing fails when it is missed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import contextlib
 import multiprocessing
 import os
 import random
+import re
 import resource
 import shutil
 import statistics
@@ -32,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import duckdb
 import psutil
+import PySide6
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
@@ -141,25 +143,44 @@ def rss() -> float:
     return float(psutil.Process().memory_info().rss) / 2**20
 
 
+def lacking() -> list[str]:
+    """Shared libraries that Qt's X plugin asks for and this machine lacks.
+
+    Asked of the system's linker: Qt ends the process where one is missing, and names another.
+    """
+    plugin = Path(PySide6.__file__).parent / "Qt" / "plugins" / "platforms" / "libqxcb.so"
+    done = subprocess.run(["ldd", str(plugin)], capture_output=True, text=True, check=False)
+    return sorted(set(re.findall(r"(\S+) => not found", done.stdout)))
+
+
 @contextlib.contextmanager
 def display(*, offscreen: bool) -> Iterator[str]:
     """A display of our own; says which."""
     program = shutil.which("Xvfb")
-    if offscreen or program is None:
+    missing = [] if offscreen else lacking()
+    if offscreen or program is None or missing:
+        why = "" if offscreen else " (Xvfb is not installed)"
+        if missing:
+            why = f" (Qt's X plugin lacks {', '.join(missing)}: see packaging/system-packages.txt)"
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-        yield "Qt's offscreen platform" + ("" if program else " (Xvfb is not installed)")
+        yield f"Qt's offscreen platform{why}"
         return
     read, write = os.pipe()
+    # Ended by the system however this process ends, crashes included.
+    start = f"setpriv --pdeathsig TERM {program} -displayfd {write} -nolisten tcp"
     with subprocess.Popen(
-        [program, "-displayfd", str(write), "-screen", "0", "1920x1200x24", "-nolisten", "tcp"],
+        [*start.split(), "-screen", "0", "1920x1200x24"],
         pass_fds=[write],
         stderr=subprocess.DEVNULL,
     ) as server:
-        os.close(write)
-        with os.fdopen(read) as pipe:
-            os.environ["DISPLAY"] = f":{pipe.readline().strip()}"
-        os.environ["QT_QPA_PLATFORM"] = "xcb"
         try:
+            os.close(write)
+            with os.fdopen(read) as pipe:
+                number = pipe.readline().strip()
+            if not number:
+                sys.exit("Xvfb did not start. Try it by hand, or measure with --offscreen.")
+            os.environ["DISPLAY"] = f":{number}"
+            os.environ["QT_QPA_PLATFORM"] = "xcb"
             yield "Xvfb"
         finally:
             server.terminate()

@@ -105,7 +105,8 @@ def groups_for(profile: str) -> set[str]:
     groups = {"run"}
     if profile == "dev":
         groups.add("test")
-    if os.environ.get("DISPLAY") and not os.environ.get("QT_QPA_PLATFORM"):
+    platform = os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0]
+    if os.environ.get("DISPLAY") and platform in ("", "xcb"):
         groups.add("screen")
     return groups
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import PySide6
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +54,48 @@ def test_an_ordinary_user_gets_one_line_to_copy(
     assert last == (
         "sudo apt-get update && sudo apt-get install -y --no-install-recommends liba libb"
     )
+
+
+@pytest.mark.parametrize(
+    ("display", "platform", "counts"),
+    [(":0", None, True), (":0", "xcb", True), (":0", "offscreen", False), (None, None, False)],
+)
+def test_an_x_display_needs_what_qt_asks_of_it(
+    bootstrap: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    display: str | None,
+    platform: str | None,
+    counts: bool,
+) -> None:
+    for name, value in (("DISPLAY", display), ("QT_QPA_PLATFORM", platform)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(bootstrap.shutil, "which", lambda name, path=None: "/bin/apt-get")
+    monkeypatch.setattr(bootstrap, "is_there", lambda proof, python: "xcb-cursor" not in proof)
+    if counts:
+        with pytest.raises(SystemExit):
+            bootstrap.system_packages("run", sys.executable)
+        assert capsys.readouterr().err.rstrip().endswith("--no-install-recommends libxcb-cursor0")
+    else:
+        bootstrap.system_packages("run", sys.executable)
+
+
+def test_every_library_of_qts_x_plugin_is_named() -> None:
+    """What the plugin is linked with, beside Qt's own and the system's, stands in the list."""
+    qt = Path(PySide6.__file__).parent / "Qt"
+    linked = set()
+    for built in (qt / "plugins" / "platforms" / "libqxcb.so", qt / "lib" / "libQt6XcbQpa.so.6"):
+        assert built.is_file()
+        linked |= set(re.findall(rb"libx[\w-]+\.so\.\d+", built.read_bytes(), re.IGNORECASE))
+    needs = (ROOT / "packaging" / "system-packages.txt").read_text(encoding="utf-8")
+    assert b"libxcb-cursor.so.0" in linked
+    named = set(re.findall(r"lib:(\S+)", needs))
+    assert {name.decode() for name in linked} <= named
 
 
 def test_an_old_python_is_refused_with_a_way_out(tmp_path: Path) -> None:
