@@ -142,15 +142,19 @@ class DiffGrid(QFrame):
                     half = (title + metrics.horizontalAdvance("> 99.9 %")) / 2 + room
                     beside = sign if column.part == "agent" else 0  # only it bears a sign
                     width = max(least, half, value + beside + room)
-            self.set_width(at, round(min(width, metrics.height() * _WIDEST)))
+            self._put_width(at, round(min(width, metrics.height() * _WIDEST)))
+        self._fit_keys()
 
     def set_width(self, column: int, width: int) -> None:
         """Set one column's width."""
+        self._put_width(column, width)
+        self._fit_keys()
+
+    def _put_width(self, column: int, width: int) -> None:
         half = self.keys if self.model.columns[column].frozen else self.values
         self._setting = True
         half.setColumnWidth(column, max(24, width))
         self._setting = False
-        self._fit_keys()
 
     def width_of(self, column: int) -> int:
         """A column's width."""
@@ -176,7 +180,7 @@ class DiffGrid(QFrame):
     def _resized(self, column: int, _old: int, _new: int) -> None:
         if not self._setting:
             self.widened.add(column)
-        self._fit_keys()
+            self._fit_keys()
 
     # --- what is shown
 

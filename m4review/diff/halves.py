@@ -39,7 +39,6 @@ class Half(QTableView):
         self._diff = model
         self._drawing = drawing
         self.setAccessibleName(name)
-        self.setModel(model)
         self.setHorizontalHeader(header := PairHeader(model, theme, self))
         self.pair_header = header
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -57,6 +56,7 @@ class Half(QTableView):
         vertical.hide()
         vertical.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setModel(model)  # only now: each setting above would lay the table out again
 
     def own_header_selections(self) -> None:
         """See `PairHeader.own_selection`."""

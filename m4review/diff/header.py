@@ -44,8 +44,8 @@ class PairHeader(QHeaderView):
         self.viewport().update()
 
     def sizeHint(self) -> QSize:
-        line = QFontMetrics(self.font()).height()
-        return QSize(super().sizeHint().width(), round(line * 2.9))
+        # Only the height counts; Qt would ask each column for its text to find a width.
+        return QSize(0, round(QFontMetrics(self.font()).height() * 2.9))
 
     def paintSection(self, painter: QPainter, rect: QRect, logical: int) -> None:
         column = self._diff.columns[logical]

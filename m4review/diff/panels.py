@@ -1,6 +1,8 @@
-"""Beside the diff: the current row in full, and what a column's mismatches have in common."""
+"""Beside the diff: what a column's mismatches have in common."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -21,13 +23,9 @@ from PySide6.QtWidgets import (
 
 from m4review.app.context import Context
 from m4review.app.widgets import clear, label
-from m4review.diff.detail import Cell, RowDetail
 from m4review.diff.layout import (
     CELL_GLYPHS,
-    KEY_GLYPHS,
-    MATCHES,
     CellStatus,
-    KeyStatus,
     Layout,
     percent,
 )
@@ -37,7 +35,7 @@ from m4review.diff.words import difference_words, signed_duration, words_of
 
 _MINUTE = 60.0
 """Seconds from which on a time difference is told without parts of a second."""
-_TONES = {
+TONES: Mapping[CellStatus, str] = {
     CellStatus.EQUAL: "good",
     CellStatus.NEAR: "near",
     CellStatus.DIFFERENT: "different",
@@ -47,15 +45,11 @@ _TONES = {
     CellStatus.NO_AGENT: "missing",
     CellStatus.NO_REFERENCE: "extra",
 }
-_ROW_TONES = {
-    KeyStatus.MATCHED: "text",
-    KeyStatus.MISSING: "missing",
-    KeyStatus.EXTRA: "extra",
-    KeyStatus.DUPLICATE: "duplicate",
-}
+"""Colour of a cell's status, by its name in the theme."""
 
 
-def _scroll(inner: QWidget) -> QScrollArea:
+def scrolled(inner: QWidget) -> QScrollArea:
+    """Lets a panel scroll up and down."""
     area = QScrollArea()
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
@@ -65,79 +59,10 @@ def _scroll(inner: QWidget) -> QScrollArea:
     return area
 
 
-def _selectable(widget: QLabel) -> QLabel:
+def selectable(widget: QLabel) -> QLabel:
+    """Lets a label's text be copied."""
     widget.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return widget
-
-
-class RowPanel(QWidget):
-    """The current row: its key, and every column with both values and words."""
-
-    def __init__(self, context: Context) -> None:
-        super().__init__()
-        self._context = context
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        inner = QWidget()
-        self._body = QVBoxLayout(inner)
-        outer.addWidget(_scroll(inner))
-        self._detail: RowDetail | None = None
-        context.theme_changed.connect(self._again)
-        self.show_row(None)
-
-    def show_row(self, detail: RowDetail | None) -> None:
-        """Show a row (None: nothing is chosen)."""
-        self._detail = detail
-        clear(self._body)
-        if detail is None:
-            self._body.addWidget(label("Choose a row to see it in full.", "muted", wrap=True))
-            self._body.addStretch(1)
-            return
-        head = label(f"Row {detail.row + 1:,}", "heading")
-        self._body.addWidget(head)
-        glyph = KEY_GLYPHS[detail.status]
-        words = label(f"{glyph} {detail.words}".strip(), wrap=True)
-        words.setStyleSheet(f"color: {getattr(self._context.theme, _ROW_TONES[detail.status])}")
-        self._body.addWidget(words)
-        keys = QGridLayout()
-        keys.setColumnMinimumWidth(0, self._context.px(76))
-        keys.setColumnStretch(1, 1)
-        for at, (name, value) in enumerate(detail.keys):
-            keys.addWidget(label(name, "muted"), at, 0)
-            shown = label(value, wrap=True)
-            keys.addWidget(_selectable(shown), at, 1)
-        self._body.addLayout(keys)
-        for cell in sorted(detail.cells, key=lambda c: c.status in MATCHES):
-            self._body.addWidget(self._cell(cell))
-        self._body.addStretch(1)
-
-    def _again(self) -> None:
-        self.show_row(self._detail)
-
-    def _cell(self, cell: Cell) -> QWidget:
-        frame = QFrame()
-        frame.setProperty("card", True)
-        grid = QGridLayout(frame)
-        grid.setColumnStretch(1, 1)
-        grid.setColumnMinimumWidth(0, self._context.px(76))
-        grid.setVerticalSpacing(self._context.px(3))
-        colour = getattr(self._context.theme, _TONES[cell.status])
-        name = label(cell.name)
-        name.setStyleSheet("font-weight: 600")
-        glyph = CELL_GLYPHS[cell.status] or "="
-        words = label(f"{glyph} {cell.words}", wrap=True)
-        words.setStyleSheet(f"color: {colour}")
-        grid.addWidget(name, 0, 0, 1, 2)
-        grid.addWidget(words, 1, 0, 1, 2)
-        at = 2
-        for side, text in (("reference", cell.reference), ("agent", cell.agent)):
-            grid.addWidget(label(side, "muted"), at, 0)
-            grid.addWidget(_selectable(label(text, wrap=True)), at, 1)
-            at += 1
-        if cell.difference:
-            grid.addWidget(label("difference", "muted"), at, 0)
-            grid.addWidget(_selectable(label(cell.difference)), at, 1)
-        return frame
 
 
 class Bar(QWidget):
@@ -190,7 +115,7 @@ class ColumnPanel(QWidget):
         outer.addWidget(self.choice)
         inner = QWidget()
         self._body = QVBoxLayout(inner)
-        outer.addWidget(_scroll(inner), 1)
+        outer.addWidget(scrolled(inner), 1)
         self.pairs: QTableWidget | None = None
         context.theme_changed.connect(self._draw)
 
@@ -260,7 +185,7 @@ class ColumnPanel(QWidget):
             grid.addWidget(name, row, 0)
             grid.addWidget(figure, row, 1)
             grid.addWidget(part, row, 2)
-            grid.addWidget(Bar(self._context, share, _TONES[status]), row + 1, 0, 1, 3)
+            grid.addWidget(Bar(self._context, share, TONES[status]), row + 1, 0, 1, 3)
             row += 2
         self._body.addLayout(grid)
 
@@ -285,7 +210,7 @@ class ColumnPanel(QWidget):
             ("agent larger", percent(found.positive / found.n)),
         ]
         for at, (name, value) in enumerate(rows):
-            figure = _selectable(label(value))
+            figure = selectable(label(value))
             figure.setAlignment(Qt.AlignmentFlag.AlignRight)
             grid.addWidget(label(name, "muted"), at, 0)
             grid.addWidget(figure, at, 1)

@@ -31,7 +31,8 @@ from m4review.diff.keeping import (
 )
 from m4review.diff.loader import BlockLoader
 from m4review.diff.outgoing import Outgoing, Scope
-from m4review.diff.panels import ColumnPanel, RowPanel
+from m4review.diff.panels import ColumnPanel
+from m4review.diff.row_panel import RowPanel
 from m4review.diff.table import DiffModel
 from m4review.diff.viewmodel import DiffViewModel
 from m4review.diff.whatif import WhatIfBar
@@ -106,7 +107,7 @@ class DiffParts(Screen):
         self._panel_timer.setInterval(60)
         self._busy_timer = QTimer(self)
         self._busy_timer.setSingleShot(True)
-        self._busy_timer.setInterval(150)
+        self._busy_timer.setInterval(300)
         self._row_shown = -1
         self._wanted_row: int | None = None
         self._pending: tuple[str, str, str] | None = None
