@@ -1,0 +1,150 @@
+"""Beside the diff: the current row in full.
+
+Its widgets are made once and filled again for each row: from mismatch to mismatch only texts
+change, and making them anew would hold the window up at each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
+
+from m4review.app.context import Context
+from m4review.app.widgets import clear, label
+from m4review.diff.detail import Cell, RowDetail
+from m4review.diff.layout import CELL_GLYPHS, KEY_GLYPHS, MATCHES, KeyStatus
+from m4review.diff.panels import TONES, scrolled, selectable
+
+_ROW_TONES: Mapping[KeyStatus, str] = {
+    KeyStatus.MATCHED: "text",
+    KeyStatus.MISSING: "missing",
+    KeyStatus.EXTRA: "extra",
+    KeyStatus.DUPLICATE: "duplicate",
+}
+
+
+class _Toned(QLabel):
+    """A label whose colour changes now and then; a style sheet is only set when it does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setTextFormat(label().textFormat())
+        self.setWordWrap(True)
+        self._colour = ""
+
+    def show_words(self, words: str, colour: str) -> None:
+        """Show words in a colour of the theme."""
+        self.setText(words)
+        if colour != self._colour:
+            self._colour = colour
+            self.setStyleSheet(f"color: {colour}")
+
+
+class _Card(QFrame):
+    """One column of the row: both values and words."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        self.setProperty("card", True)
+        grid = QGridLayout(self)
+        grid.setColumnStretch(1, 1)
+        grid.setColumnMinimumWidth(0, context.px(76))
+        grid.setVerticalSpacing(context.px(3))
+        self._name = label()
+        self._name.setStyleSheet("font-weight: 600")
+        self._words = _Toned()
+        grid.addWidget(self._name, 0, 0, 1, 2)
+        grid.addWidget(self._words, 1, 0, 1, 2)
+        self._sides = [selectable(label(wrap=True)) for _ in range(2)]
+        for at, (side, value) in enumerate(zip(("reference", "agent"), self._sides, strict=True)):
+            grid.addWidget(label(side, "muted"), at + 2, 0)
+            grid.addWidget(value, at + 2, 1)
+        self._difference_name = label("difference", "muted")
+        self._difference = selectable(label())
+        grid.addWidget(self._difference_name, 4, 0)
+        grid.addWidget(self._difference, 4, 1)
+
+    def show_cell(self, cell: Cell) -> None:
+        """Show a cell."""
+        self._name.setText(cell.name)
+        glyph = CELL_GLYPHS[cell.status] or "="
+        colour = getattr(self._context.theme, TONES[cell.status])
+        self._words.show_words(f"{glyph} {cell.words}", colour)
+        for value, text in zip(self._sides, (cell.reference, cell.agent), strict=True):
+            value.setText(text)
+        self._difference.setText(cell.difference)
+        for each in (self._difference_name, self._difference):
+            each.setVisible(bool(cell.difference))
+
+
+class RowPanel(QWidget):
+    """The current row: its key, and every column with both values and words."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        inner = QWidget()
+        self._body = QVBoxLayout(inner)
+        outer.addWidget(scrolled(inner))
+        self._detail: RowDetail | None = None
+        self._keys: list[tuple[QLabel, QLabel]] = []
+        self._cards: list[_Card] = []
+        context.theme_changed.connect(self._again)
+        self._make(None)
+
+    def show_row(self, detail: RowDetail | None) -> None:
+        """Show a row (None: nothing is chosen)."""
+        before, self._detail = self._detail, detail
+        if _shape(before) != _shape(detail):
+            self._make(detail)
+        if detail is None:
+            return
+        self._head.setText(f"Row {detail.row + 1:,}")
+        colour = getattr(self._context.theme, _ROW_TONES[detail.status])
+        self._words.show_words(f"{KEY_GLYPHS[detail.status]} {detail.words}".strip(), colour)
+        for (name, value), (key, text) in zip(self._keys, detail.keys, strict=True):
+            name.setText(key)
+            value.setText(text)
+        ordered = sorted(detail.cells, key=lambda cell: cell.status in MATCHES)
+        for card, cell in zip(self._cards, ordered, strict=True):
+            card.show_cell(cell)
+
+    def _again(self) -> None:
+        detail, self._detail = self._detail, None
+        self._make(None)
+        self.show_row(detail)
+
+    def _make(self, detail: RowDetail | None) -> None:
+        """The widgets for a row of this shape."""
+        clear(self._body)
+        self._keys, self._cards = [], []
+        if detail is None:
+            self._body.addWidget(label("Choose a row to see it in full.", "muted", wrap=True))
+            self._body.addStretch(1)
+            return
+        self._head, self._words = label("", "heading"), _Toned()
+        self._body.addWidget(self._head)
+        self._body.addWidget(self._words)
+        keys = QGridLayout()
+        keys.setColumnMinimumWidth(0, self._context.px(76))
+        keys.setColumnStretch(1, 1)
+        for at in range(len(detail.keys)):
+            name, value = label("", "muted"), selectable(label(wrap=True))
+            keys.addWidget(name, at, 0)
+            keys.addWidget(value, at, 1)
+            self._keys.append((name, value))
+        self._body.addLayout(keys)
+        for _ in detail.cells:
+            card = _Card(self._context)
+            self._body.addWidget(card)
+            self._cards.append(card)
+        self._body.addStretch(1)
+
+
+def _shape(detail: RowDetail | None) -> tuple[int, int] | None:
+    """How many keys and columns a row has."""
+    return None if detail is None else (len(detail.keys), len(detail.cells))
