@@ -1,16 +1,18 @@
 """Evidence for the claims of a skill: what it says, held against data, reference and texts."""
 
 from engine.claims.evidence import check_evidence, check_texts, kept_evidence
-from engine.claims.exporting import evidence_document
+from engine.claims.exporting import attachment, evidence_document
 from engine.claims.extracting import extract_claims
-from engine.claims.model import Check, Claim, Evidence, Unread, Verdict
+from engine.claims.model import Across, Check, Claim, Evidence, Unread, Verdict
 
 __all__ = [
+    "Across",
     "Check",
     "Claim",
     "Evidence",
     "Unread",
     "Verdict",
+    "attachment",
     "check_evidence",
     "check_texts",
     "evidence_document",

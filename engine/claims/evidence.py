@@ -17,6 +17,7 @@ from engine.base.files import write_json
 from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.catalogue.task import Task
+from engine.claims.across import across
 from engine.claims.asking import Asker, asking
 from engine.claims.checks.agreement import agreement_checks
 from engine.claims.checks.bands import band_checks
@@ -28,7 +29,7 @@ from engine.claims.checks.spellings import spelling_checks
 from engine.claims.checks.windows import window_checks
 from engine.claims.extract.unread import unread_numbers
 from engine.claims.material import Material, read_material
-from engine.claims.model import Check, Claim, Evidence, Unread
+from engine.claims.model import Across, Check, Claim, Evidence, Unread
 from engine.references import find_target, reference_state
 from engine.references.targets import sql_sha256
 from engine.sources import SourceInfo, find_source, known_source
@@ -111,6 +112,7 @@ def check_evidence(
             for number in unread_numbers(skill.document, skill.claims)
         ),
         checks=checks,
+        across=across(material),
     )
     _keep(kept, evidence)
     return evidence
@@ -238,6 +240,10 @@ def _read(path: Path) -> Evidence | None:
         data["unread"] = tuple(Unread(**number) for number in data["unread"])
         data["checks"] = tuple(
             Check(**{**check, "claims": tuple(check["claims"])}) for check in data["checks"]
+        )
+        data["across"] = tuple(
+            Across(**{**row, "places": {n: tuple(lines) for n, lines in row["places"].items()}})
+            for row in data["across"]
         )
         return Evidence(**data)
     except (OSError, ValueError, TypeError, KeyError):

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from engine.claims.model import Evidence, Verdict
+from engine.claims.model import Check, Evidence, Verdict
 
 SMALL = 11
 """Counts from 1 to one less are left out of what may leave the machine."""
@@ -42,6 +42,36 @@ def evidence_document(evidence: Evidence, *, local: bool = False) -> dict[str, A
         for check in document["checks"]:
             check["result"] = _suppressed(check["result"] or {})
     return document
+
+
+def attachment(evidence: Evidence, check: Check) -> dict[str, Any]:
+    """A check as a verdict keeps it (`engine.reviews.verdicts`): small counts are left out.
+
+    It bears ``query``, ``source_sha256`` and ``date``, what was checked where, and the outcome.
+    """
+    where = {"text": check.text, "line": check.line, "shown": check.shown}
+    return {
+        "name": check.name,
+        "verdict": check.verdict,
+        "words": check.words,
+        **({"skill": check.skill} if check.skill else {}),
+        **where,
+        "query": check.query,
+        "source": evidence.source,
+        "source_sha256": evidence.source_digest,
+        "sql_sha256": evidence.sql_sha256,
+        "date": evidence.made_at,
+        "result": _signable(_suppressed(check.result or {})),
+    }
+
+
+def _signable(value: Any) -> Any:
+    """Numbers with a fraction as texts: a signature knows whole numbers only."""
+    if isinstance(value, Mapping):
+        return {str(name): _signable(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_signable(part) for part in value]
+    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 def _suppressed(result: Mapping[str, Any]) -> dict[str, Any]:

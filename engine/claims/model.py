@@ -91,6 +91,20 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Across:
+    """A length of time or a threshold, and where it stands."""
+
+    what: Literal["window", "threshold"]
+    """Which."""
+    shown: str
+    """In words, the same for all texts."""
+    reference: bool
+    """Does the reference's SQL know it?"""
+    places: Mapping[str, tuple[int, ...]]
+    """Lines by text: ``instruction``, ``operational-spec``, ``skill/NAME``."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Everything that was found out about the claims of one task's skills."""
 
@@ -112,6 +126,8 @@ class Evidence:
     """Numbers of the skills that could not be read as a claim."""
     checks: tuple[Check, ...]
     """The outcomes, by place."""
+    across: tuple[Across, ...] = ()
+    """Windows and thresholds of all texts beside each other."""
 
     def of(self, verdict: Verdict) -> tuple[Check, ...]:
         """The checks with one outcome."""

@@ -27,9 +27,9 @@ def test_nine_of_ten_defects_are_found(
     evidence: Finder, plants: tuple[Plant, ...], least: int
 ) -> None:
     assert len(set(plants)) >= least
-    plants = plants if WHOLE else plants[::8]
+    plants = plants if WHOLE else plants[::8]  # then too few to miss a single one
     missed = [plant for plant in plants if not evidence.finds(plant)]
-    assert len(missed) <= max(1, (1 - SHARE) * len(plants)), missed
+    assert len(missed) <= (1 - SHARE) * len(plants), missed
 
 
 @pytest.mark.slow

@@ -11,9 +11,21 @@ from engine.base.errors import Cancelled, UsageError
 from engine.base.jobs import SimpleJob
 from engine.base.paths import Home
 from engine.catalogue.task import find_task
-from engine.claims import Check, Evidence, check_evidence, evidence_document
+from engine.claims import (
+    Check,
+    Evidence,
+    attachment,
+    check_evidence,
+    evidence_document,
+    kept_evidence,
+)
+from engine.claims.across import across
 from engine.claims.exporting import SUPPRESSED
+from engine.claims.material import read_material
 from engine.cli.main import run
+from engine.reviews.canonical import canonical
+from engine.reviews.checklist import newest
+from engine.reviews.verdicts import Verdict, complete
 from engine.sources import find_source
 
 pytestmark = pytest.mark.shared_data
@@ -42,6 +54,12 @@ def test_evidence_is_kept_until_a_text_changes(
     wrong = [check for check in changed.of("disagrees") if check.name == "factor"]
     assert len(wrong) == 1
     assert text.split("\n")[wrong[0].line - 1].startswith("| 221662 | Dopamine")
+
+    assert kept_evidence(home, task, "mimic-demo", {path: text}) == (changed, ())
+    found = kept_evidence(home, task, "mimic-demo")
+    assert found is not None
+    assert found[1] == ("skill vasopressor-equivalents was changed",)
+    assert kept_evidence(home, find_task("mimic-meld-24h"), "mimic-demo") is None
 
     kept[0].write_text("not JSON", encoding="utf-8")
     assert check_evidence(home, task, "mimic-demo", job=SimpleJob()).checks == first.checks
@@ -74,6 +92,39 @@ def test_small_counts_stay_here() -> None:
     told = evidence_document(few)["checks"][0]["result"]
     assert told["quantiles"] == {"0.5": 5.0}
     assert told["histogram"] is None
+
+
+def test_an_attachment_can_be_signed_and_names_what_it_rests_on(small_built_copy: Home) -> None:
+    task = find_task("mimic-vasopressor-equivalents")
+    evidence = check_evidence(small_built_copy, task, "mimic-demo", job=SimpleJob())
+    spread = {"rows": 2000, "missing_share": 0.25, "quantiles": {"0.5": 5.0}, "missing": 3}
+    lone = Check("distribution", "agrees", "", "source", "skill", 1, 1, result=spread)
+    assert attachment(evidence, lone)["result"] == {
+        "rows": 2000, "missing_share": SUPPRESSED, "quantiles": {"0.5": "5"},
+        "missing": SUPPRESSED,
+    }  # fmt: skip
+    for check in (lone, *evidence.checks):
+        piece = attachment(evidence, check)
+        canonical(piece)
+        verdict = Verdict(
+            item="units", verdict="agree", severity=None, text="", anchors=[], evidence=[piece],
+            places=[],
+        )  # fmt: skip
+        checklist = newest("table")
+        assert complete(checklist, ["units"], {"units": verdict}) == [verdict]
+
+
+def test_windows_and_thresholds_stand_beside_each_other() -> None:
+    task = find_task("mimic-sofa-24h")
+    path = task.skill_folders[0] / "SKILL.md"
+    text = path.read_text(encoding="utf-8").replace("6 hours before", "5 hours before")
+    material = read_material(task, {path: text})
+    rows = {row.shown: row for row in across(material)}
+    assert "skill/sofa" not in rows["6 hours before admission"].places
+    assert rows["6 hours before admission"].places["operational-spec"]
+    assert rows["6 hours before admission"].reference
+    lone = rows["5 hours before admission"]
+    assert (set(lone.places), lone.reference) == ({"skill/sofa"}, False)
 
 
 def test_another_kind_of_source_is_refused(small_built: Home) -> None:
