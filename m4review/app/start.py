@@ -25,6 +25,7 @@ from m4review.app.interaction import Interaction
 from m4review.app.jobs import JobRunner
 from m4review.app.links import DATA, MODELS, PLAN, QUEUE, REVIEWS, RUNS, WORKLIST, Place, parse
 from m4review.app.settings import Settings
+from m4review.app.typing_first import TypingFirst
 from m4review.app.window import MainWindow
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ def make_window(
     window = MainWindow(context)
     runner.setParent(window)
     context.setParent(window)
+    TypingFirst(window)
     if interaction is None:
         context.interaction = Dialogs(window)
     return window

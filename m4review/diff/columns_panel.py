@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from m4review.app.context import Context
+from m4review.app.typing_first import TYPE_AHEAD
 from m4review.app.widgets import button, label
 from m4review.diff.arrange import Arrangement, plain
 from m4review.diff.layout import Layout, percent
@@ -33,6 +34,7 @@ class ColumnsPanel(QWidget):
         self._arrangement: Arrangement | None = None
         self._setting = False
         self.list = QListWidget()
+        self.list.setProperty(TYPE_AHEAD, True)
         self.list.setAccessibleName("Columns: checked ones are shown, in this order")
         self.list.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.list.itemChanged.connect(self._checked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from diff_factory import make_diff
@@ -99,6 +100,49 @@ def test_newest_request_comes_first(file: DiffFile, qapp: object) -> None:
     finally:
         loader.close()
     assert not [t for t in threading.enumerate() if t.name == "diff blocks" and t.is_alive()]
+
+
+def test_blocks_side_by_side_come_in_one_read_and_none_twice(
+    file: DiffFile, qapp: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[tuple[int, int]] = []
+    begun, go_on = threading.Event(), threading.Event()
+    read = DiffFile.read
+
+    def slow(self: DiffFile, cursor: Any, view: Any, first: int, count: int) -> Any:
+        reads.append((first, count))
+        begun.set()
+        assert go_on.wait(10)
+        return read(self, cursor, view, first, count)
+
+    monkeypatch.setattr(DiffFile, "read", slow)
+    loader = BlockLoader(file)
+    try:
+        loader.use(file.view(Query(), SimpleJob()))
+        loader.request([7, 8])
+        assert begun.wait(10)
+        loader.request([7, 8])  # the other half of the table paints while they are read
+        go_on.set()
+        loader.wait([7, 8], 10)
+        got = loader.collect()
+        loader.request([20])
+        loader.wait([20], 10)
+    finally:
+        loader.close()
+    assert {at: records[0][0] for at, records in got.items()} == {
+        7: 7 * PLAIN_BLOCK, 8: 8 * PLAIN_BLOCK,
+    }  # fmt: skip
+    assert reads == [(7 * PLAIN_BLOCK, 2 * PLAIN_BLOCK), (20 * PLAIN_BLOCK, PLAIN_BLOCK)]
+
+
+def test_records_of_a_page_lie_across_blocks(model: DiffModel) -> None:
+    load(model, PLAIN_BLOCK)
+    model.ensure(ROWS - 1, ROWS - 1, wait=10)
+    page = model.records(PLAIN_BLOCK - 2, PLAIN_BLOCK + 1)
+    assert [record and record[0] for record in page] == [
+        None, None, PLAIN_BLOCK, PLAIN_BLOCK + 1,
+    ]  # fmt: skip
+    assert [record and record[0] for record in model.records(ROWS - 1, ROWS + 5)] == [ROWS - 1]
 
 
 def test_null_zero_empty_and_absent_look_different(model: DiffModel, file: DiffFile) -> None:

@@ -63,6 +63,23 @@ def test_keys_walk_the_mismatches(window: MainWindow, screen: DiffScreen, made: 
     assert row(screen) == made.mismatching[5]
 
 
+def test_letters_in_a_choice_look_for_a_choice(window: MainWindow, screen: DiffScreen) -> None:
+    here, choice = row(screen), screen.filters.column
+    choice.setFocus()
+    QTest.keyClicks(choice, "stn")  # the last one matches nothing, and is no command either
+    assert choice.currentText() == "starttime"
+    settle(window)
+    assert row(screen) == here
+    screen.panels.setCurrentWidget(screen.columns_panel)
+    screen.columns_panel.list.setFocus()
+    QTest.keyClick(screen.columns_panel.list, "n")
+    assert row(screen) == here
+    assert screen.grid is not None
+    screen.grid.keys.setFocus()
+    QTest.keyClick(screen.grid.keys, "n")
+    assert row(screen) > here
+
+
 def test_the_end_of_the_walk_is_told(window: MainWindow, screen: DiffScreen, made: Made) -> None:
     screen.model.go_to_row(made.mismatching[-1])
     QTest.keyClick(window, Key.Key_F8)
@@ -218,6 +235,47 @@ def test_row_panel_says_everything_in_words(window: MainWindow, screen: DiffScre
     settle(window)
     words = [label.text() for label in screen.row_panel.findChildren(QLabel)]
     assert "− missing: only in the reference" in words
+
+
+def test_from_row_to_row_the_panel_keeps_its_widgets(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    screen.model.go_to_row(3)
+    settle(window)
+    before = screen.row_panel.findChildren(QLabel)
+    shown = {one.text() for one in before if one.isVisible()}
+    assert {"difference", "+7"} <= shown
+    screen.model.go_to_row(8)  # equal throughout
+    settle(window)
+    after = screen.row_panel.findChildren(QLabel)
+    assert after == before
+    shown = {one.text() for one in after if one.isVisible()}
+    assert "Row 9" in shown
+    assert "difference" not in shown
+
+
+def test_what_is_selected_is_seen_and_a_column_fits_its_values(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    grid = screen.grid
+    assert grid is not None
+    screen.model.go_to_row(8)
+    settle(window)
+    block = QItemSelection(grid.model.index(14, 2), grid.model.index(15, 2))
+    grid.keys.selectionModel().select(block, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+    picture = grid.keys.viewport().grab().toImage()
+
+    def ground(row: int, column: int) -> str:
+        place = grid.keys.visualRect(grid.model.index(row, column)).topLeft() + QPoint(3, 4)
+        return str(picture.pixelColor(place).name())
+
+    assert ground(14, 2) == ground(15, 2)
+    assert ground(14, 3) == ground(16, 2)
+    assert ground(14, 3) != ground(14, 2)
+    at = next(i for i, c in enumerate(grid.model.columns) if c.sort_field == "a3")
+    grid.set_width(at, 40)
+    grid.values.resizeColumnToContents(at)
+    assert grid.values.columnWidth(at) > 100
 
 
 def test_a_pair_of_values_filters(window: MainWindow, screen: DiffScreen) -> None:
