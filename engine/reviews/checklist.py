@@ -49,7 +49,7 @@ class Checklist(BaseModel):
     items: tuple[Item, ...] = Field(alias="item", min_length=1)
     """In the order in which they are asked."""
 
-    @property
+    @functools.cached_property
     def sha256(self) -> str:
         """Of its content; what a signature binds."""
         return sha256(canonical(self.model_dump(mode="json")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Protocol
 
@@ -62,12 +63,12 @@ class Entry(BaseModel):
     signature: str
     """Ed25519 over everything else, base64 of 64 bytes."""
 
-    @property
+    @functools.cached_property
     def data(self) -> bytes:
         """The file's bytes."""
         return canonical(self.model_dump())
 
-    @property
+    @functools.cached_property
     def id(self) -> str:
         """SHA-256 of the file's bytes."""
         return sha256(self.data)

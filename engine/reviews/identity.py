@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from engine.base.errors import BadInput, MissingPrerequisite, UsageError
 from engine.base.files import write_json
-from engine.gateway.keys import Secret, find_key, set_key
+from engine.gateway.keys import Secret, find_key, keyring_name, set_key
 from engine.reviews.canonical import sha256
 from engine.reviews.place import Place
 
@@ -212,6 +212,15 @@ def note_compared(place: Place, author: str, said: str, at: str) -> None:
             todo="Read it again with the person; if it differs, do not use this bundle.",
         )
     write_json(place.compared, {**compared(place), author: at}, "noting the comparison")
+
+
+def keyring_trouble() -> str:
+    """Why no key can be kept here, with what to do; empty where all is well."""
+    try:
+        keyring_name()
+    except MissingPrerequisite as error:
+        return str(_no_keyring(error))
+    return ""
 
 
 def _name(author: str) -> str:

@@ -24,7 +24,7 @@ from engine.base.files import write_text
 from engine.catalogue.skill import load_skill
 from engine.catalogue.task import Task
 from engine.reviews.acts import Desk
-from engine.reviews.identity import Fingerprint, compared
+from engine.reviews.identity import Fingerprint, compared, my_author
 from engine.reviews.outcome import WORDS, Outcome, Standing, outcome_of
 from engine.reviews.state import Assignment, Review, State
 from engine.reviews.texts import tasks_in
@@ -99,16 +99,37 @@ def plan_provenance(desk: Desk, family: str) -> Plan:
         UsageError: there is no such family.
         BadInput: PROVENANCE.yaml is not valid YAML; names the line.
     """
+    found = [plan for plan in plans(desk, family) if plan.provenance.family == family]
     tasks = tasks_in(desk.content)
-    mine = {name: task for name, task in tasks.items() if task.family == family}
-    if not mine:
+    if not found:
         raise UsageError(
             f"There is no family of tasks called {family}.",
             todo=f"There are {', '.join(sorted({t.family for t in tasks.values()}))}.",
         )
+    return found[0]
+
+
+def plans(desk: Desk, family: str | None = None) -> tuple[Plan, ...]:
+    """What would be written for every family (or one), by name.
+
+    Raises:
+        BadInput: a PROVENANCE.yaml is not valid YAML; names the line.
+    """
+    tasks = tasks_in(desk.content)
     state = desk.state()
     now = desk.now({a.body.task for a in state.assignments.values()})
     outcomes = {n: o for n in tasks if (o := outcome_of(state, n, now.get(n))) is not None}
+    return tuple(
+        _plan(desk, state, each, tasks, outcomes)
+        for each in families(desk)
+        if family in (None, each)
+    )
+
+
+def _plan(
+    desk: Desk, state: State, family: str, tasks: dict[str, Task], outcomes: dict[str, Outcome]
+) -> Plan:
+    mine = {name: task for name, task in tasks.items() if task.family == family}
     path = next(iter(mine.values())).folder.parent / "PROVENANCE.yaml"
     dated = [
         each
@@ -145,7 +166,7 @@ def lacking(desk: Desk, state: State, task: str, outcome: Outcome | None) -> lis
             why = f" ({', '.join(outcome.changed)})" if standing in ("stale", "unequal") else ""
             some = f"{number} items" if number > 1 else "1 item"
             found.append(f"{task}: {some}: {_said(standing)}{why}: {', '.join(items)}")
-    known = compared(desk.place)
+    known = {*compared(desk.place), my_author(desk.place)}  # nobody reads out to oneself
     mine = state.chains.chains
     strangers = [a for a in outcome.people if a not in known and a in mine]
     if not found and strangers:

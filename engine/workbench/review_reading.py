@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.base.errors import M4Error, MissingPrerequisite
+from engine.base.errors import M4Error
 from engine.base.text import neutralise
-from engine.gateway.keys import keyring_name
 from engine.reviews import Desk, State, acts, texts
 from engine.reviews.identity import Fingerprint, compared, my_author
 from engine.reviews.outcome import Outcome
@@ -14,15 +13,6 @@ from engine.reviews.state import Assignment
 from engine.workbench.review_types import ChangedText, ItemPage, Member, TaskStanding, Voice
 
 _ORDER = ("instruction", "skill", "operational-spec", "task.toml", "sql")
-
-
-def no_keyring() -> str:
-    """Why nobody can sign here, with what to do; empty where all is well."""
-    try:
-        keyring_name()
-    except MissingPrerequisite as error:
-        return f"{error.text} {error.todo or ''}".strip()
-    return ""
 
 
 def people_of(desk: Desk, state: State) -> tuple[Member, ...]:

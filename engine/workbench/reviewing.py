@@ -17,7 +17,7 @@ from engine.reviews.bundle import Exported, Merged, Preview
 from engine.reviews.chains import ahead, cut
 from engine.reviews.entry import now
 from engine.reviews.forms import kept_answers
-from engine.reviews.identity import my_author, my_signer, note_compared
+from engine.reviews.identity import keyring_trouble, my_author, my_signer, note_compared
 from engine.reviews.outcome import outcome_of, unlike_reviewed
 from engine.reviews.problem import Problem
 from engine.reviews.state import state_of
@@ -27,7 +27,6 @@ from engine.workbench.review_reading import (
     asked_of,
     changed_since_round,
     items_of,
-    no_keyring,
     ordered,
     people_of,
     stale_texts,
@@ -69,7 +68,7 @@ class Reviewing:
         standings = [standing_of(state, n, f, outcomes.get(n)) for n, f in named.items()]
         return ReviewOverview(
             me=next((each for each in people if each.me), None),
-            no_keyring=no_keyring(),
+            no_keyring=keyring_trouble(),
             people=people,
             waits=found.waits,
             tasks=tuple(sorted(standings, key=lambda each: (each.family, each.task))),
@@ -426,7 +425,7 @@ class Reviewing:
             BadInput: a PROVENANCE.yaml is not valid YAML; names the line.
         """
         desk = self._desk
-        return tuple(provenance.plan_provenance(desk, each) for each in provenance.families(desk))
+        return provenance.plans(desk)
 
     def write_provenance(self, family: str) -> provenance.Provenance:
         """Write PROVENANCE.yaml and the tiers of skills of one family from the ledger.

@@ -26,9 +26,12 @@ class Context(QObject):
     went = Signal(object)
     """Somebody wants to go to a `Place`."""
     announced = Signal(str)
-    """What changed: "sources", "runs" or "references"; each screen decides whether it cares."""
+    """What changed: "sources", "runs", "references" or "reviews"; each screen decides whether it
+    cares."""
     synthetic_asked = Signal()
     """Somebody wants to make synthetic data; the data page offers its form."""
+    reviews_asked = Signal(str)
+    """Ask people for reviews of a task (again)."""
     rows_asked = Signal(str, object, str, str)
     """Show rows of a run's diff: run id, the engine's `Rows`, what they are in words, and the
     scored column that they speak of (or nothing)."""

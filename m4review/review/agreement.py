@@ -57,7 +57,7 @@ class AgreementPanel(QWidget):
         inside.setContentsMargins(0, 0, 0, 0)
         inside.addWidget(label(_ABOUT, "muted", wrap=True))
         inside.addWidget(self.table, 1)
-        inside.addWidget(self.picture, 2)
+        inside.addWidget(self.picture, 3)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
         self.stack.addWidget(full)

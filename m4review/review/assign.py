@@ -44,6 +44,7 @@ class AssignDialog(QDialog):
         box.addWidget(label("Reviewers (two or more; Space ticks)", "section"))
         self.reviewers = QListWidget()
         self.reviewers.setAccessibleName("Reviewers")
+        self.reviewers.setSpacing(context.px(2))
         for member in people:
             item = QListWidgetItem(_named(member))
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)

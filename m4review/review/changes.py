@@ -25,6 +25,7 @@ class ChangesPanel(QWidget):
         self._changes: tuple[ChangedText, ...] = ()
         self.choice = QComboBox()
         self.choice.setAccessibleName("Changed texts")
+        self.choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.words = label("", "muted", wrap=True)
         self.view = QPlainTextEdit()
         self.view.setReadOnly(True)
@@ -80,6 +81,6 @@ class ChangesPanel(QWidget):
             shape.setForeground(QColor(ink))
             if paper:
                 shape.setBackground(QColor(paper))
-            text = f"{'−' if line[:1] == '-' else line[:1]} {line[1:]}"
+            text = "…" if line[:1] == "@" else f"{line[:1]} {line[1:]}"
             cursor.insertText(text + "\n", shape)
         self.view.moveCursor(QTextCursor.MoveOperation.Start)

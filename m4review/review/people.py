@@ -55,7 +55,11 @@ class PeoplePanel(QWidget):
                 Column("Name", lambda m: f"{m.name} (you)" if m.me else m.name),
                 Column("Role", lambda m: m.role),
                 Column("Fingerprint", lambda m: m.words, tip=lambda m: f"{m.words}\n{m.groups}"),
-                Column("Compared", _compared, tone=lambda m: "good" if m.compared else "warn"),
+                Column(
+                    "Compared",
+                    _compared,
+                    tone=lambda m: "muted" if m.me else "good" if m.compared else "warn",
+                ),
             ),
             lambda: context.theme,
             self,
@@ -88,6 +92,7 @@ class PeoplePanel(QWidget):
         page = QVBoxLayout(self)
         page.setContentsMargins(0, 0, 0, 0)
         page.addWidget(ColumnScroll(inner))
+        self.table.selectionModel().currentRowChanged.connect(lambda *_: self._offer())
         self.table.opened.connect(lambda _: self._compare())
         self.role.returnPressed.connect(self._make)
 
@@ -141,7 +146,11 @@ class PeoplePanel(QWidget):
         row = max(0, self.table.currentIndex().row())
         self.model.set_records(overview.people)
         self.table.selectRow(min(row, len(overview.people) - 1))
-        self.compare.setEnabled(bool(overview.people))
+        self._offer()
+
+    def _offer(self) -> None:
+        member = self.model.record(self.table.currentIndex().row())
+        self.compare.setEnabled(member is not None and not member.me)
 
     def _make(self) -> None:
         name, role = self.name.text().strip(), self.role.text().strip()
@@ -156,7 +165,7 @@ class PeoplePanel(QWidget):
 
     def _compare(self) -> None:
         member = self.model.record(self.table.currentIndex().row())
-        if member is None:
+        if member is None or member.me:
             return
         said = self._context.interaction.ask_text(
             f"Compare the fingerprint of {member.name}",
@@ -167,4 +176,6 @@ class PeoplePanel(QWidget):
 
 
 def _compared(member: Member) -> str:
+    if member.me:
+        return "your own"
     return f"✓ {said_when(member.compared)}" if member.compared else "not compared"

@@ -7,6 +7,7 @@ from collections import Counter
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter
 from PySide6.QtWidgets import (
+    QHBoxLayout,
     QHeaderView,
     QLabel,
     QStyledItemDelegate,
@@ -99,7 +100,8 @@ class ProgressPanel(QWidget):
         self._entries: dict[str, tuple[QLabel, QLabel]] = {}
         for standing in STANDING_SIGNS:
             entry = QWidget()
-            line = FlowLayout(entry, spacing=context.px(4))
+            line = QHBoxLayout(entry)
+            line.setContentsMargins(0, 0, 0, 0)
             picture, words = QLabel(), label(STANDING_WORDS[standing], "muted")
             line.addWidget(picture)
             line.addWidget(words)
@@ -113,6 +115,14 @@ class ProgressPanel(QWidget):
         """Show how far every task is."""
         self._overview = overview
         self._fill()
+
+    def select(self, task: str) -> None:
+        """Make a task the current one."""
+        flags = Qt.MatchFlag.MatchRecursive | Qt.MatchFlag.MatchExactly
+        for item in self.tree.findItems(task, flags):
+            if item.data(0, Qt.ItemDataRole.UserRole) == task:
+                self.tree.setCurrentItem(item)
+                self.tree.scrollToItem(item)
 
     @property
     def task(self) -> str:

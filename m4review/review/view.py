@@ -52,6 +52,7 @@ class ReviewsScreen(Screen):
             context, "Ask for reviews…", self._assign, icon="users",
             tip="Reviewers and adjudicator of the chosen task",
         )  # fmt: skip
+        self._wanted = ""
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName("Parts of the reviews")
         self._build()
@@ -93,6 +94,7 @@ class ReviewsScreen(Screen):
         self.people.exported.connect(self._export_identity)
         self.provenance.wanted.connect(model.write_provenance)
         self.tabs.currentChanged.connect(lambda _: self._tab_changed())
+        self.context.reviews_asked.connect(self._asked)
 
     # --- the screen
 
@@ -166,6 +168,10 @@ class ReviewsScreen(Screen):
         self.tabs.setTabText(0, f"Waiting for you ({number})" if number else "Waiting for you")
         self.export_button.setEnabled(me is not None)
         self._chosen()
+        if self._wanted:
+            task, self._wanted = self._wanted, ""
+            self.progress.select(task)
+            self._ask(task)
         if self.isVisible() and self.focusWidget() is None:
             self._focus()
 
@@ -189,6 +195,11 @@ class ReviewsScreen(Screen):
             wait := self.waiting.model.record(self.waiting.table.currentIndex().row())
         ) is not None:
             self._open(wait)
+
+    def _asked(self, task: str) -> None:
+        """From another screen: ask people about a task (again)."""
+        self._wanted = task
+        self.context.go(Place("reviews", "progress"))  # reads the ledger; then it is asked
 
     def _assign(self) -> None:
         if self.progress.task:

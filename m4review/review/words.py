@@ -33,7 +33,7 @@ ANSWER_SIGNS: dict[str, Sign] = {
     "": Sign("minus", "muted", "hover"),
 }
 STANDING_SIGNS: dict[str, Sign] = {
-    "unassigned": Sign("minus", "muted", "hover"),
+    "unassigned": Sign("minus", "muted", "surface"),
     "waiting": Sign("pen-line", "missing", "missing_tint"),
     "sealed": Sign("lock", "extra", "extra_tint"),
     "open": Sign("circle-help", "warn", "warn_tint"),
@@ -45,14 +45,14 @@ STANDING_SIGNS: dict[str, Sign] = {
 }
 STANDING_WORDS: dict[str, str] = {
     "unassigned": "nobody is asked",
-    "waiting": "waits for reviewers",
-    "sealed": "all have signed; a key is missing",
-    "open": "waits for the adjudicator",
+    "waiting": "waiting for reviewers",
+    "sealed": "waiting for a key",
+    "open": "waiting for the adjudicator",
     "agree": "agreed",
-    "disagree": "texts must be changed",
-    "stale": "a text was changed since",
-    "unequal": "different versions signed",
-    "seen": "not blind; does not count",
+    "disagree": "texts to be changed",
+    "stale": "stale: text changed",
+    "unequal": "unequal versions signed",
+    "seen": "not blind, not counted",
 }
 WAIT_WORDS: dict[str, str] = {
     "review": "Review",

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import keyring
 import pytest
-from app_window import close_window, settle, until
+from app_window import close_window
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from ruamel.yaml import YAML
-from two_reviewers import Somebody, holding
+from two_reviewers import Somebody, holding, settle, until
 
 from engine.base.paths import open_home
 from m4review.app.application import start_log
@@ -173,10 +173,7 @@ def test_two_reviewers_and_an_adjudicator(  # noqa: PLR0915 - one story, in its 
     a.goes(Place("review", TASK))
     QTest.mouseClick(a.review.sealed.show_button, Qt.MouseButton.LeftButton)
     settle(a.window)
-    assert any(
-        WORD in each.text()
-        for each in a.review.sealed.own.findChildren(type(a.reviews.who).__mro__[1])
-    )
+    assert any(WORD in each.text() for each in a.review.sealed.own.findChildren(QLabel))
 
     # B differs elsewhere. As soon as B's bundle is at A's, A's key is given.
     b.opens_first()
@@ -227,7 +224,7 @@ def test_two_reviewers_and_an_adjudicator(  # noqa: PLR0915 - one story, in its 
     c.goes(Place("reviews", "provenance"))
     (plan,) = c.reviews.model.plans
     assert plan.provenance.tiers[0].after == "community"
-    for name in ("Anna", "Berta", "Clara"):
+    for name in ("Anna", "Berta"):
         c.goes(Place("reviews", "people"))
         members = {each.name: each for each in c.reviews.model.overview.people}  # type: ignore[union-attr]
         row = [each.name for each in c.reviews.model.overview.people].index(name)  # type: ignore[union-attr]

@@ -12,18 +12,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from app_window import settle, until
+from app_window import wait
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 
 from m4review.app.links import Place
+from m4review.app.start import settle as settle_window
 from m4review.app.window import MainWindow
 from m4review.review.assign import AssignDialog
 from m4review.review.sheet.view import ReviewScreen
 from m4review.review.view import ReviewsScreen
 
 Key = Qt.Key
+
+
+def settle(window: MainWindow) -> None:
+    """Wait until no job is left; nothing here is drawn later than that."""
+    settle_window(window, rest=0.01)
+
+
+def until(window: MainWindow, holds: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for something and let the window come to rest."""
+    wait(lambda: bool(holds()), seconds)
+    settle(window)
 
 
 @dataclass

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QListWidget,
-    QPlainTextEdit,
     QPushButton,
     QSplitter,
     QStackedWidget,
@@ -32,11 +30,12 @@ from m4review.app.widgets import (
 )
 from m4review.review.decide.viewmodel import DecideViewModel
 from m4review.review.marks import answer_icon
+from m4review.review.sheet.answer import RowList, Words
 from m4review.review.sheet.texts import TextsPanel
 from m4review.review.sheet.voices import VoicesPanel
 from m4review.review.words import text_title
 
-_DECISIONS = (("agree", "1  The texts stand"), ("disagree", "2  They must be changed"))
+_DECISIONS = (("agree", "1 The texts stand"), ("disagree", "2 They must be changed"))
 
 
 class DecideScreen(Screen):
@@ -53,16 +52,15 @@ class DecideScreen(Screen):
         )  # fmt: skip
         self.note = label("", wrap=True)
         set_tone(self.note, "warn")
-        self.list = QListWidget()
+        self.list = RowList(context, 2, 6)
         self.list.setAccessibleName("Questions to decide")
         self.heading = label("", "heading", wrap=True)
         self.question = label("", "muted", wrap=True)
         self.voices = VoicesPanel(context)
         self.decisions: dict[str, QPushButton] = {}
-        self.reason = QPlainTextEdit()
+        self.reason = Words(context, 4)
         self.reason.setAccessibleName("Reason")
         self.reason.setPlaceholderText("Why? A reason is needed for every decision.")
-        self.reason.setTabChangesFocus(True)
         self.texts = TextsPanel(context, refer=False)
         self.state = label("", "muted")
         self.sign_button = button(context, "Sign…", self.sign, icon="pen-line", main=True, tip="F9")
@@ -91,7 +89,7 @@ class DecideScreen(Screen):
             left.addWidget(each)
         line = QHBoxLayout()
         for verdict, text in _DECISIONS:
-            chip = QPushButton(text)
+            chip = QPushButton(f" {text}")
             chip.setCheckable(True)
             chip.setAutoDefault(False)
             chip.setProperty("kind", "chip")
@@ -100,7 +98,6 @@ class DecideScreen(Screen):
             line.addWidget(chip)
         line.addStretch(1)
         left.addLayout(line)
-        self.reason.setMinimumHeight(px(80))
         left.addWidget(self.reason, 1)
         work = QWidget()
         rows = QVBoxLayout(work)
@@ -205,8 +202,6 @@ class DecideScreen(Screen):
         with QSignalBlocker(self.list):
             self.list.clear()
             self.list.addItems([item.title for item, _ in docket.items])
-        height = self.list.sizeHintForRow(0) * min(6, self.list.count()) + self.context.px(8)
-        self.list.setFixedHeight(height)
         self._fill_item()
         self.list.setFocus()
 
@@ -218,11 +213,12 @@ class DecideScreen(Screen):
         with QSignalBlocker(self.list):
             for row, (item, _) in enumerate(docket.items):
                 said = str(model.entry_of(item.id).get("decision") or "")
-                words = dict(_DECISIONS).get(said, "   not decided")[3:].lower()
+                words = dict(_DECISIONS).get(said, "  not decided")[2:].lower()
                 self.list.item(row).setText(f"{item.title}:  {words}")
                 self.list.item(row).setIcon(answer_icon(theme, said))
                 if item.id == model.current:
                     self.list.setCurrentRow(row)
+        self.list.fit()
         item, voices = next(each for each in docket.items if each[0].id == model.current)
         entry = model.entry_of(item.id)
         self.heading.setText(item.title)
@@ -291,7 +287,7 @@ class DecideScreen(Screen):
         words = dict(_DECISIONS)
         facts = [("Task", docket.task), ("Assignment", f"{docket.assignment.id[:16]}…")]
         facts += [
-            (item.title, words[model.entry_of(item.id)["decision"]][3:].lower())
+            (item.title, words[model.entry_of(item.id)["decision"]][2:].lower())
             for item, _ in docket.items
         ]
         facts += [("Names", "were shown" if docket.draft["named"] else "were not shown")]

@@ -33,7 +33,55 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
 _KEEP = "Kept beside the ledger, encrypted; leaves this machine only where the policy allows it."
 
 
-class AttachmentList(QListWidget):
+class Words(QPlainTextEdit):
+    """A field that takes the room that is there, and asks for little."""
+
+    def __init__(self, context: Context, lines: int) -> None:
+        super().__init__()
+        self._context, self._lines = context, lines
+        self.setTabChangesFocus(True)
+
+    def sizeHint(self) -> QSize:
+        height = self.fontMetrics().lineSpacing() * self._lines + self._context.px(16)
+        return QSize(self._context.px(200), height)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+
+class RowList(QListWidget):
+    """A list as high as its rows, within bounds."""
+
+    def __init__(self, context: Context, least: int, most: int) -> None:
+        super().__init__()
+        self._context, self._least, self._most = context, least, most
+        self.setUniformItemSizes(True)
+        side = context.px(16)
+        self.setIconSize(QSize(side, side))
+        context.theme_changed.connect(self._resize)
+
+    def _resize(self) -> None:
+        side = self._context.px(16)
+        self.setIconSize(QSize(side, side))
+        self.fit()
+
+    def _height(self, rows: int) -> int:
+        row = self.sizeHintForRow(0) if self.count() else self.fontMetrics().height()
+        return max(1, min(rows, self.count())) * row + self._context.px(6)
+
+    def fit(self) -> None:
+        """Take the height of what is in it."""
+        self.setMaximumHeight(self._height(self._most))
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._context.px(200), self._height(self._most))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._context.px(120), self._height(self._least))
+
+
+class AttachmentList(RowList):
     """What an answer refers to; Enter opens, Del takes away."""
 
     opened = Signal(str, object)
@@ -42,10 +90,8 @@ class AttachmentList(QListWidget):
     """Kind and number."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__()
-        self._context = context
+        super().__init__(context, 2, 4)
         self.setAccessibleName("What the answer refers to")
-        self.setUniformItemSizes(True)
         self.itemActivated.connect(self._open)
 
     def show_entry(self, entry: dict[str, Any]) -> None:
@@ -61,8 +107,7 @@ class AttachmentList(QListWidget):
                 self.addItem(item)
         self.setCurrentRow(min(at, self.count() - 1))
         self.setVisible(self.count() > 0)
-        row = self.sizeHintForRow(0) if self.count() else 0
-        self.setMaximumHeight(row * min(4, self.count()) + self._context.px(10))
+        self.fit()
 
     def _open(self, item: QListWidgetItem) -> None:
         kind, _, value = item.data(Qt.ItemDataRole.UserRole)
@@ -115,9 +160,8 @@ class AnswerPanel(QWidget):
         set_tone(self.again, "warn")
         self.answers: dict[str, QPushButton] = {}
         self.severities: dict[str, QPushButton] = {}
-        self.words = QPlainTextEdit()
+        self.words = Words(context, 3)
         self.words.setAccessibleName("In your words")
-        self.words.setTabChangesFocus(True)
         self.attachments = AttachmentList(context)
         self.remove = button(
             context, "Take away", self.attachments.remove, icon="x",
@@ -143,7 +187,7 @@ class AnswerPanel(QWidget):
             box.addWidget(each)
         flow = FlowLayout(spacing=px(6))
         for number, answer in enumerate(ANSWERS, start=1):
-            chip = self._chip(f"{number}  {answer.capitalize()}", f"Key {number}")
+            chip = self._chip(f" {number} {answer.capitalize()}", f"Key {number}")
             chip.clicked.connect(lambda _=False, said=answer: self._model.answer(said))
             self.answers[answer] = chip
             flow.addWidget(chip)
@@ -158,7 +202,6 @@ class AnswerPanel(QWidget):
             line.addWidget(chip)
         line.addStretch(1)
         box.addWidget(self._severity)
-        self.words.setMinimumHeight(px(64))
         self.words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         box.addWidget(self.words, 1)
         box.addWidget(self.attachments)

@@ -78,7 +78,9 @@ class ResultPanel(QWidget):
         self.table.setModel(self.model)
         self.table.selectionModel().currentRowChanged.connect(lambda *_: self._chose())
         self.model.set_records(page.items)
-        self.table.selectRow(0)
+        doubted = (at for at, item in enumerate(page.items) if item.outcome.standing != "agree"
+                   or item.decision is not None)  # fmt: skip
+        self.table.selectRow(next(doubted, 0))
         self.texts.set_texts(page.texts)
         self.changes.show_changes(page.changed)
         self.beside.setTabVisible(1, bool(page.changed))

@@ -30,6 +30,7 @@ class TextsPanel(QWidget):
         self._rests: frozenset[str] = frozenset()
         self._shown = ""
         self._at: dict[str, int] = {}
+        self._may_refer = refer
         self.tabs = QTabBar()
         self.tabs.setAccessibleName("Texts")
         self.tabs.setUsesScrollButtons(True)
@@ -51,6 +52,7 @@ class TextsPanel(QWidget):
         box.setSpacing(context.px(6))
         box.addWidget(self.tabs)
         line = QHBoxLayout()
+        line.setContentsMargins(context.px(8), 0, context.px(8), 0)
         line.addWidget(self.query, 2)
         line.addWidget(self.hint, 3)
         line.addWidget(self.refer)
@@ -157,7 +159,11 @@ class TextsPanel(QWidget):
         self.refer.setEnabled(bool(first))
         lines = f"{first}-{last}" if last > first else str(first)
         self.hint.setText(
-            lines_words(self._shown, lines) if first else "Choose lines to refer to them"
+            lines_words(self._shown, lines)
+            if first
+            else "Choose lines to refer to them (L)"
+            if self._may_refer
+            else ""
         )
 
     def refer_to_lines(self) -> None:

@@ -81,7 +81,7 @@ class ReviewScreen(Screen):
         self.model.signed.connect(self._signed)
         self.model.own_shown.connect(self.sealed.show_own)
         self.result.opened.connect(self._open)
-        self.result.again_asked.connect(lambda: context.go(Place("reviews", "progress")))
+        self.result.again_asked.connect(lambda: context.reviews_asked.emit(self.model.task))
         context.announced.connect(self._announced)
 
     @property
@@ -231,7 +231,7 @@ class SealedPanel(QWidget):
         self.own = VoicesPanel(context)
         self.show_button = button(context, "Show what I said", self._toggle, icon="lock")
         self.export_button = button(
-            context, "Go to the bundles", lambda: context.go(REVIEWS), icon="upload", main=True
+            context, "To the bundles", lambda: context.go(REVIEWS), icon="upload", main=True
         )
         box = QVBoxLayout()
         head = QHBoxLayout()

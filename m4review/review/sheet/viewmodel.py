@@ -112,7 +112,8 @@ class ReviewViewModel(QObject):
         self.draft = copy.deepcopy(sheet.draft) if sheet is not None else None
         self._undo.clear()
         if sheet is not None:
-            self.saved = "none" if self.saved == "none" else "saved"
+            written = any(e["verdict"] or e["text"] or e["rows"] for e in sheet.draft["items"])
+            self.saved = "saved" if written else "none"
             ids = [item.id for item in sheet.items]
             if self.current not in ids:
                 self.current = ids[0]

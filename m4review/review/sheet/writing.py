@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QListWidget,
     QListWidgetItem,
     QSplitter,
     QTabWidget,
@@ -22,7 +21,7 @@ from m4review.app.links import parse
 from m4review.app.widgets import ColumnScroll, button, label, set_tone
 from m4review.review.changes import ChangesPanel
 from m4review.review.marks import answer_icon
-from m4review.review.sheet.answer import AnswerPanel
+from m4review.review.sheet.answer import AnswerPanel, RowList
 from m4review.review.sheet.sign import AFTER, answer_words, bindings
 from m4review.review.sheet.texts import TextsPanel
 from m4review.review.sheet.viewmodel import ReviewViewModel
@@ -40,9 +39,8 @@ class WritingPanel(QWidget):
     def __init__(self, context: Context, model: ReviewViewModel) -> None:
         super().__init__()
         self._context, self._model = context, model
-        self.list = QListWidget()
+        self.list = RowList(context, 5, 12)
         self.list.setAccessibleName("Questions")
-        self.list.setUniformItemSizes(True)
         self.answer = AnswerPanel(context, model)
         self.texts = TextsPanel(context)
         self.beside = QTabWidget()
@@ -87,6 +85,7 @@ class WritingPanel(QWidget):
         left.addWidget(self.list)
         left.addWidget(self.answer, 1)
         self.left = ColumnScroll(inner)
+        self.beside.setTabBarAutoHide(True)
         self.beside.addTab(self.texts, "Texts")
         self.beside.addTab(self.changes, "Changed since")
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -94,7 +93,7 @@ class WritingPanel(QWidget):
         self.splitter.addWidget(self.left)
         self.splitter.addWidget(self.beside)
         self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([px(430), px(600)])
+        self.splitter.setSizes([px(490), px(560)])
         page.addWidget(self.splitter, 1)
         foot = QHBoxLayout()
         foot.addWidget(self.state)
@@ -168,10 +167,7 @@ class WritingPanel(QWidget):
                 self._fill_row(self.list.item(row), item.title, item.id, entry.get("verdict"))
                 if item.id == model.current:
                     self.list.setCurrentRow(row)
-        row_height = self.list.sizeHintForRow(0)
-        shown = min(12, self.list.count())
-        self.list.setMinimumHeight(row_height * min(6, shown) + 6)
-        self.list.setMaximumHeight(row_height * shown + self._context.px(8))
+        self.list.fit()
 
     def _fill_row(self, row: QListWidgetItem, title: str, item: str, verdict: str | None) -> None:
         lacking = item in self._model.missing
@@ -186,14 +182,15 @@ class WritingPanel(QWidget):
         model, sheet = self._model, self._model.sheet
         if sheet is None:
             return
+        at = f" at {model.saved_at}" if model.saved_at else ""
         words = {
             "none": "Nothing is written yet",
             "changed": "Not kept yet…",
             "saving": "Keeping…",
-            "saved": f"✓ Kept {model.saved_at}, encrypted, on this machine only".replace("  ", " "),
+            "saved": f"✓ Kept{at}, encrypted, on this machine only",
             "failed": "✗ The draft could not be kept",
         }
-        self.state.setText(words[model.saved].replace(" ,", ","))
+        self.state.setText(words[model.saved])
         set_tone(self.state, {"saved": "good", "failed": "bad"}.get(model.saved, "plain"))  # type: ignore[arg-type]
         answered = sum(bool(model.entry_of(i.id).get("verdict")) for i in sheet.items)
         lacking = len(model.missing) - (len(sheet.items) - answered)
