@@ -10,9 +10,12 @@ from app_window import close_window
 from PySide6.QtWidgets import QApplication
 
 from engine.base.paths import open_home
-from m4review.app.application import make_application
+from engine.workbench import Workbench
+from m4review.app.application import apply_look, make_application
+from m4review.app.context import Context
 from m4review.app.interaction import Interaction
 from m4review.app.jobs import JobRunner
+from m4review.app.settings import Settings
 from m4review.app.start import make_window
 from m4review.app.window import MainWindow
 
@@ -29,6 +32,21 @@ def runner(qapp: QApplication) -> Iterator[JobRunner]:
     runner = JobRunner()
     yield runner
     assert runner.shut_down(), "a job went on"
+
+
+@pytest.fixture
+def context(app: QApplication, runner: JobRunner, tmp_path: Path) -> Iterator[Context]:
+    """What a widget is given, on an empty home: quicker than a window."""
+    home = open_home(tmp_path / "home")
+    made = Context(
+        workbench=Workbench(home),
+        runner=runner,
+        settings=Settings(home.settings),
+        interaction=Interaction(),
+    )
+    apply_look(made.theme, made.zoom, home.scratch)
+    yield made
+    made.deleteLater()
 
 
 @pytest.fixture

@@ -102,8 +102,20 @@ class ProseDiff:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Each change once, in reading order; none for identical texts."""
-        return tuple(dict.fromkeys(step.change for step in self.steps if step.change is not None))
+        """Each change once, in reading order; none for identical texts.
+
+        Blanks that only differ beside something added, removed or moved are no change of their own.
+        """
+        found: dict[Change, None] = {}
+        for at, step in enumerate(self.steps):
+            if step.change is not None and not (step.change.kind == "layout" and self._beside(at)):
+                found[step.change] = None
+        return tuple(found)
+
+    def _beside(self, at: int) -> bool:
+        near = (*self.steps[max(0, at - 1) : at], *self.steps[at + 1 : at + 2])
+        kinds = {step.change.kind for step in near if step.change is not None}
+        return bool(kinds & {"added", "removed", "moved"})
 
     def count(self, kind: ChangeKind) -> int:
         """How many changes of a kind."""

@@ -19,6 +19,8 @@ from engine.base.files import write_text
 log = logging.getLogger(__name__)
 
 DEFAULTS: dict[str, Any] = {
+    # the editor: which parts stand around the text
+    "editor.parts": {"outline": True, "preview": True, "form": False, "findings": True},
     # how it looks
     "look.theme": "auto",
     "look.zoom": 100,
@@ -33,6 +35,9 @@ DEFAULTS: dict[str, Any] = {
     "launcher.minutes": 30,
     "plan.choice": {},
     "data.last_folder": "",
+    # comparing two versions of a text
+    "prose.beside": True,
+    "prose.only_changes": True,
     # the diff
     "diff.widths": {},
     "diff.panel": True,

@@ -1,5 +1,5 @@
 """Tests of the app may open its window."""
 
-from window_fixtures import app, open_window, runner
+from window_fixtures import app, context, open_window, runner
 
-__all__ = ["app", "open_window", "runner"]
+__all__ = ["app", "context", "open_window", "runner"]

@@ -1,0 +1,1 @@
+"""Two versions of a text beside each other, or in one column."""
