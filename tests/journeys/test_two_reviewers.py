@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import logging
-import shutil
 import sqlite3
 import zipfile
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
+from review_homes import TASK, Keyring, sirs_content
 from ruamel.yaml import YAML
 from two_reviewers import Somebody, holding, settle, until
 
@@ -31,33 +31,15 @@ from m4review.review.decide.view import DecideScreen
 
 pytestmark = [pytest.mark.gui, pytest.mark.slow]
 
-ROOT = Path(__file__).resolve().parents[2]
-TASK = "mimic-sirs-24h-raw"
 WORD = "xylocarpous"
 """Stands in A's verdict, and nowhere else."""
 Key = Qt.Key
 
 
-class Keyring:
-    """Keeps secrets in memory: a keyring of a session of its own."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, name: str) -> str | None:
-        return self.kept.get((service, name))
-
-    def set_password(self, service: str, name: str, text: str) -> None:
-        self.kept[service, name] = text
-
-
 @pytest.fixture
 def content(tmp_path: Path) -> Path:
     """One family of tasks and its skill, to be changed at will."""
-    folder = tmp_path / "content"
-    for name in ("tasks", "skills"):
-        shutil.copytree(ROOT / name / "sirs", folder / name / "sirs")
-    return folder
+    return sirs_content(tmp_path / "content")
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ class AttachmentList(RowList):
                 item.setData(Qt.ItemDataRole.UserRole, (kind, number, value))
                 item.setToolTip(_KEEP if kind == "rows" else item.text())
                 self.addItem(item)
-        self.setCurrentRow(min(at, self.count() - 1))
+        self.setCurrentRow(max(0, min(at, self.count() - 1)))
         self.setVisible(self.count() > 0)
         self.fit()
 

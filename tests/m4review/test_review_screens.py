@@ -1,0 +1,291 @@
+"""The window of reviews: what is told, kept, taken back and let go of."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import keyring.backends.fail
+import pytest
+from app_window import close_window, settle, show_diff, until
+from diff_factory import make_diff
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from review_homes import TASK, Team, make_team
+
+from engine.reviews import ledger
+from engine.reviews.identity import my_signer
+from engine.reviews.place import place_of
+from m4review.app.interaction import Interaction
+from m4review.app.links import Place, parse
+from m4review.app.start import make_window
+from m4review.app.window import MainWindow
+from m4review.review.assign import AssignDialog
+from m4review.review.flags import NOWHERE
+from m4review.review.sheet.view import ReviewScreen
+from m4review.review.view import ReviewsScreen
+
+pytestmark = pytest.mark.gui
+Key = Qt.Key
+
+
+@pytest.fixture
+def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Team:
+    return make_team(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def window_of(app: QApplication, team: Team) -> object:
+    windows: list[MainWindow] = []
+
+    def make(name: str, *answers: object) -> MainWindow:
+        home = team.at(name).home
+        window = make_window(home, interaction=Interaction(list(answers)), content=team.content)
+        window.resize(1280, 820)
+        window.show()
+        windows.append(window)
+        return window
+
+    yield make
+    for window in windows:
+        close_window(window)
+
+
+WindowOf = Callable[..., MainWindow]
+
+
+def review_of(window: MainWindow) -> ReviewScreen:
+    window.go(Place("review", TASK))
+    settle(window)
+    return cast("ReviewScreen", window.screen_shown)
+
+
+def reviews_of(window: MainWindow, tab: str = "") -> ReviewsScreen:
+    window.go(Place("reviews", tab))
+    settle(window)
+    return cast("ReviewsScreen", window.screen_shown)
+
+
+def test_answers_are_taken_back_and_kept(team: Team, window_of: WindowOf) -> None:
+    window = window_of("anna")
+    screen = review_of(window)
+    model = screen.model
+    assert all(not model.entry_of(item.id)["verdict"] for item in model.sheet.items)  # type: ignore[union-attr]
+    assert len(model.missing) == 12
+    model.choose("units")
+    model.answer("concern")
+    assert "severity" in str(model.missing["units"])
+    model.set_severity("minor")
+    model.refer("instruction", 2, 4)
+    assert not model.attach("anchors", {"text": "instruction", "lines": "2-4"})
+    model.set_words("why")
+    assert "units" not in model.missing
+    model.choose("windows")
+    model.answer("agree")
+    model.undo()
+    assert model.current == "windows"
+    assert model.entry_of("windows")["verdict"] is None
+    model.undo()  # the lines; words have an undo of their own
+    assert model.entry_of("units")["anchors"] == []
+    assert model.entry_of("units")["text"] == "why"
+    model.choose("units")
+    model.answer("agree")
+    assert model.entry_of("units")["severity"] is None
+    # The window is closed at once: what was written is there all the same.
+    assert model.saved == "changed"
+    window.close()
+    sheet = team.at("anna").review_page(TASK).sheet
+    assert sheet is not None
+    kept = {entry["item"]: entry for entry in sheet.draft["items"]}
+    assert (kept["units"]["verdict"], kept["units"]["text"]) == ("agree", "why")
+    assert team.at("anna").home.settings.read_text("utf-8").count("why") == 0
+
+
+def test_a_text_that_changes_while_it_is_reviewed_is_told(team: Team, window_of: WindowOf) -> None:
+    window = window_of("anna")
+    screen = review_of(window)
+    model, writing = screen.model, screen.writing
+    for item in ("output-grain", "definition"):
+        model.choose(item)
+        model.answer("agree")
+    with (team.content / "tasks" / "sirs" / TASK / "task.toml").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert not writing.note.isVisible()
+    model.look()
+    until(window, writing.note.isVisible)
+    assert "task.toml was changed" in writing._note_words.text()
+    assert "Output grain" in writing._note_words.text()
+    writing.sign()  # not while it is so
+    assert window.context.interaction.said == []
+    QTest.mouseClick(writing.take, Qt.MouseButton.LeftButton)
+    settle(window)
+    assert not writing.note.isVisible()
+    assert model.entry_of("output-grain")["verdict"] is None
+    assert model.entry_of("definition")["verdict"] == "agree"
+    model.choose("output-grain")
+    assert writing.answer.again.isVisible()
+
+
+def test_without_the_key_nothing_is_lost_and_it_is_said(
+    team: Team, window_of: WindowOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = window_of("anna")
+    model = review_of(window).model
+    monkeypatch.setattr(keyring, "get_keyring", keyring.backends.fail.Keyring)
+    model.answer("agree")
+    model.save()
+    settle(window)
+    assert model.saved == "failed"
+    error = review_of(window).errors.error
+    assert error is not None
+    assert "gnome-keyring" in str(error.todo)
+    assert reviews_of(window).model.overview is not None  # the ledger can be read all the same
+
+
+def test_a_flag_goes_into_the_open_review_and_leads_back(team: Team, window_of: WindowOf) -> None:
+    window = window_of("anna", "Units", "Units")
+    cell = Place("timeline", TASK, source="gone", key=(("stay_id", "30000001"),), column="sirs")
+    for _ in range(2):
+        window.go(cell)
+        settle(window)  # the source is not there: what happened is told on that page
+        QTest.keyClick(window.screen_shown, Key.Key_F6)
+        settle(window)
+    screen = review_of(window)
+    assert screen.model.entry_of("units")["rows"] == [cell.link]
+    screen.model.choose("units")
+    assert screen.writing.answer.attachments.count() == 1
+    # The list does not spell out whose row it is.
+    assert "30000001" not in screen.writing.answer.attachments.item(0).text()
+    QTest.keyClick(screen.writing.answer.attachments, Key.Key_Return)
+    settle(window)
+    assert window.place == cell
+    drafts = [
+        path.read_bytes()
+        for path in (window.context.workbench.home.root / "reviews" / "drafts").iterdir()
+    ]
+    assert drafts
+    assert not any(b"30000001" in data for data in drafts)
+
+
+def test_the_row_under_the_cursor_of_the_diff_is_flagged(
+    team: Team, window_of: WindowOf, tmp_path: Path
+) -> None:
+    window = window_of("anna")
+    flags = window._flag_link
+    told: list[str] = []
+    window.context.told.connect(told.append)
+    window.stack.setCurrentWidget(window.screens["diff"])
+    flags.flag()
+    assert told == [NOWHERE]
+    screen = show_diff(window, make_diff(tmp_path / "diff.duckdb", 30).path, row=7)
+    screen.run_id = "some-run"
+    assert screen.grid is not None
+    place = flags.place
+    assert place is not None
+    assert place.row == 7
+    assert parse(place.link) == place
+    QTest.keyClick(screen.grid, Key.Key_F6)
+    settle(window)
+    assert "There is no run" in str(window.context.interaction.errors[0])
+
+
+def test_bundles_are_told_in_words_with_what_to_do(
+    team: Team, window_of: WindowOf, tmp_path: Path
+) -> None:
+    window = window_of("berta")
+    screen = reviews_of(window)
+    # Again the same: nothing new.
+    screen.bundles.take([tmp_path / "clara.zip"])
+    until(window, screen.result.isVisible)
+    assert "Nothing new" in screen.result.heading.text()
+    # Touched on its way: nothing of it is taken.
+    bad = tmp_path / "bad.zip"
+    data = bytearray((tmp_path / "clara.zip").read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    bad.write_bytes(data)
+    screen.bundles.take([bad])
+    until(window, lambda: screen.errors.error is not None)
+    assert "bad.zip" in str(screen.errors.error)
+    # Anna's home was copied and both copies were used: two histories.
+    team.at("anna")
+    place = place_of(team.benches["anna"].home)
+    with ledger.locked(place):
+        entry = ledger.append(place, my_signer(place), "reveal", {"review": "0" * 64, "key": "x"})
+    first = team.gives("anna")
+    (place.ledger / entry.path).unlink()
+    (place.heads).unlink()
+    with ledger.locked(place):
+        ledger.append(place, my_signer(place), "reveal", {"review": "1" * 64, "key": "x"})
+    second = tmp_path / "second.zip"
+    first.replace(tmp_path / "first.zip")
+    team.at("anna").export_reviews(second)
+    team.at("berta")
+    screen.bundles.take([tmp_path / "first.zip", second])
+    until(window, lambda: "Two histories" in screen.result.problems.text())
+    assert "Speak with the person" in screen.result.problems.text()
+    screen = reviews_of(window)
+    assert screen.waiting.problems.isVisible()
+
+
+def test_what_a_bundle_holds_is_told_before(
+    team: Team, window_of: WindowOf, tmp_path: Path
+) -> None:
+    to = tmp_path / "out"
+    window = window_of("anna", True, to)
+    screen = reviews_of(window)
+    window.actions_of.trigger("review.export")
+    until(window, lambda: to.with_suffix(".zip").is_file())
+    told = window.context.interaction.said[0]
+    assert "People 3" in told
+    assert "Sealed reviews stay sealed" in told
+    with zipfile.ZipFile(to.with_suffix(".zip")) as bundle:
+        assert not [name for name in bundle.namelist() if "draft" in name]
+    assert screen.errors.error is None
+
+
+def test_only_what_rests_on_a_changed_text_is_asked_again(team: Team, window_of: WindowOf) -> None:
+    team.reviews("anna", windows="doubtful")
+    team.gives("anna", "berta")
+    team.reviews("berta")
+    team.gives("berta", "anna")
+    team.gives("anna", "berta", "clara")
+    team.gives("berta", "clara")
+    clara = team.at("clara")
+    draft = clara.docket(TASK).draft
+    draft["items"][0].update(decision="agree", reason="seen")
+    clara.sign_decisions(draft)
+    with (team.content / "tasks" / "sirs" / TASK / "task.toml").open("a", encoding="utf-8") as file:
+        file.write("# a line that came later\n")
+    window = window_of("clara")
+    screen = review_of(window)
+    assert screen.stack.currentWidget() is screen.result
+    shown = screen.result.beside.currentWidget()
+    assert shown is screen.result.changes
+    QTest.mouseClick(screen.result.again, Qt.MouseButton.LeftButton)
+    until(window, lambda: bool(window.findChildren(AssignDialog)))
+    (dialog,) = window.findChildren(AssignDialog)
+    assert dialog.chosen == ([team.author("anna"), team.author("berta")], team.author("clara"))
+    QTest.mouseClick(dialog.ask, Qt.MouseButton.LeftButton)
+    settle(window)
+    team.gives("clara", "anna")
+    window = window_of("anna")
+    sheet = review_of(window).model.sheet
+    assert sheet is not None
+    assert {item.id for item in sheet.items} == {"output-grain", "agreement", "suitability"}
+    (changed,) = sheet.changed
+    assert changed.name == "task.toml"
+    assert "came later" in str(changed.after)
+    assert "came later" not in str(changed.before)
+
+
+def test_a_workstation_without_keyring_says_what_to_do(
+    app: QApplication, open_window: Callable[..., MainWindow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring, "get_keyring", keyring.backends.fail.Keyring)
+    window = open_window()
+    screen = reviews_of(window, "people")
+    assert not screen.people.make.isEnabled()
+    assert "gnome-keyring" in screen.people.keyring.text()
