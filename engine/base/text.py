@@ -21,6 +21,7 @@ _NEUTRAL = {
     **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD),
     **dict.fromkeys(range(0xE0000, 0xE0080), 0xFFFD),  # tags: text that is not seen
 }
+_PLAIN = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 _BREAKS = re.compile("\r\n|\r|\x0b|\x0c|\x85|\u2028|\u2029")
 
 
@@ -30,4 +31,6 @@ def neutralise(text: str) -> str:
     Line breaks of every kind become newlines; other control characters become visible
     pictures (ESC as "␛"); characters that hide or turn text become "�".
     """
+    if text.isascii() and not text.encode("ascii").translate(None, _PLAIN):
+        return text  # most of all text there is; many times as fast
     return _BREAKS.sub("\n", text).translate(_NEUTRAL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.agents.traces import OutputRef, TraceReader, TraceStep, TraceSummary
@@ -88,23 +89,51 @@ def _words(step: TraceStep) -> Iterator[str]:
         yield f"[{step.number}] {step.error.message}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class TraceOf:
+    """Whose trace it is: what a reader has to know."""
+
+    folder: str
+    """The run's folder."""
+    agent: str
+    """The agent's name in the run's record."""
+    named: bool
+    """Is that the name of an adapter of ours? Else the trace tells whose it is."""
+    skills: tuple[str, ...]
+    """Skills that were on offer."""
+    version: str | None
+    """Of the agent's program."""
+
+    @classmethod
+    def run(cls, record: RunRecord) -> TraceOf:
+        """That of a run."""
+        skills, version = record.raw.get("skills"), record.raw.get("agent_version")
+        return cls(
+            folder=str(record.folder),
+            agent=record.summary.agent,
+            named=record.summary.origin == "own",
+            skills=tuple(str(name) for name in skills) if isinstance(skills, list) else (),
+            version=version if isinstance(version, str) else None,
+        )
+
+    @property
+    def path(self) -> Path:
+        """The trace."""
+        return Path(self.folder) / TRACE
+
+
 class TraceTail:
     """A run's trace, read piece by piece; goes on where it was while the run still writes it.
 
     For one thread at a time.
     """
 
-    def __init__(self, record: RunRecord) -> None:
-        run = record.summary
-        self._place = record.folder
+    def __init__(self, of: TraceOf, *, looking: bool = True) -> None:
+        """Start at the beginning; without `looking`, commands and files are not looked into."""
+        self._of, self._looking = of, looking
         self._times: list[str] = []
         self._at = self._times_at = 0
         self._reader: TraceReader | None = None
-        self._named = run.agent if run.origin == "own" else None
-        self._agent = run.agent
-        skills, version = record.raw.get("skills"), record.raw.get("agent_version")
-        self._skills = [str(name) for name in skills] if isinstance(skills, list) else []
-        self._version = version if isinstance(version, str) else None
 
     def more(self, most: int = 64 << 10, *, ended: bool = True) -> tuple[list[TraceStep], bool]:
         """The steps that the next bytes bring, new and changed; and is there more to read now?
@@ -117,7 +146,7 @@ class TraceTail:
             M4Error: it cannot be read. A trace that is not there has no steps.
         """
         try:
-            with (self._place / TRACE).open("rb") as file:
+            with self._of.path.open("rb") as file:
                 file.seek(self._at)
                 data = file.read(most)
             self._more_times()
@@ -128,10 +157,8 @@ class TraceTail:
         if self._reader is None:
             if not data:
                 return [], False
-            form = self._named or sniff(data) or "script"
-            self._reader = trace_reader(
-                form, skills=self._skills, version=self._version, times=self._times
-            )
+            form = (self._of.agent if self._of.named else sniff(data)) or "script"
+            self._reader = self._new(form)
         self._at += len(data)
         steps = self._reader.feed(data) if data else []
         if not data and ended:
@@ -140,7 +167,7 @@ class TraceTail:
 
     def _more_times(self) -> None:
         """When the lines arrived: whole lines that are new, for streams without times."""
-        path = self._place / TIMES
+        path = self._of.path.with_name(TIMES)
         if not path.is_file():
             return
         with path.open("rb") as file:
@@ -153,7 +180,13 @@ class TraceTail:
     @property
     def summary(self) -> TraceSummary:
         """What it comes to so far."""
-        reader = self._reader or trace_reader(
-            self._agent, skills=self._skills, version=self._version
+        return (self._reader or self._new(self._of.agent)).summary()
+
+    def _new(self, form: str) -> TraceReader:
+        return trace_reader(
+            form,
+            skills=self._of.skills,
+            version=self._of.version,
+            times=self._times,
+            looking=self._looking,
         )
-        return reader.summary()

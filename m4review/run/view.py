@@ -161,7 +161,7 @@ class RunScreen(Screen):
         self.usage.step_asked.connect(self.show_step)
         self.steps.diff_asked.connect(self._diff)
         self.steps.address_asked.connect(self._copy_address)
-        self.trace.read_out.connect(lambda: self.usage.show_steps(self.steps.table.steps))
+        self.trace.read_out.connect(self._show_usage)
         self.trace.failed.connect(self._failed)
         context.theme_changed.connect(self._fill)
 
@@ -211,6 +211,9 @@ class RunScreen(Screen):
             self.steps.go_to_line(find.line)
         else:
             self.trace.read_file(find.file)
+
+    def _show_usage(self) -> None:
+        self.usage.show_steps(list(self.steps.table.steps.of_kind("usage")))
 
     def _copy_address(self, number: int) -> None:
         link = Place("run", self.model.run_id, step=number).link

@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor
 
 from engine.agents.traces import TraceStep
 from m4review.app.theme import Theme
+from m4review.trace.steps import Steps, Told, number_of, step_of
 from m4review.trace.words import (
     KINDS,
     StepFilter,
@@ -27,6 +28,8 @@ AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 TITLES = ("#", "Turn", "Time", "Kind", "What", "Exit", "Took")
 NUMBER, TURN, TIME, KIND, WHAT, EXIT, TOOK = range(7)
+_FIRST = 200
+"""Steps of which one tells when the run began, if any does."""
 _RIGHT = frozenset({NUMBER, TURN, TIME, TOOK})
 _TIPS = {
     TURN: "Which response of the model it belongs to",
@@ -39,19 +42,23 @@ _TIPS = {
 class Loaded:
     """Steps made ready beside the window: what it shows at once."""
 
-    steps: list[TraceStep]
-    """Ordered by number."""
-    numbers: list[int]
-    """Their numbers."""
+    steps: Steps
+    """All of them."""
     rows: list[int]
     """Numbers of those that the filter lets through."""
     asked: StepFilter
     """The filter."""
 
 
-def make_ready(steps: Sequence[TraceStep], asked: StepFilter) -> Loaded:
+def make_ready(steps: Iterable[Told], asked: StepFilter) -> Loaded:
     """Do what takes long over many steps; for a worker."""
-    return Loaded(list(steps), [step.number for step in steps], asked.rows(steps), asked)
+    every = steps if isinstance(steps, Steps) else Steps(steps)
+    return Loaded(every, asked.rows(every.told), asked)
+
+
+def _begin(told: Sequence[Told]) -> float | None:
+    """When the run began, by its first steps."""
+    return next((at for one in told[:_FIRST] if (at := moment(step_of(one).at))), None)
 
 
 class StepTable(QAbstractTableModel):
@@ -60,8 +67,7 @@ class StepTable(QAbstractTableModel):
     def __init__(self, theme: Callable[[], Theme], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._steps: list[TraceStep] = []
-        self._numbers: list[int] = []
+        self._steps = Steps()
         self._rows: list[int] = []
         self._begin: float | None = None
         self.filter = StepFilter()
@@ -71,32 +77,18 @@ class StepTable(QAbstractTableModel):
     def load(self, loaded: Loaded) -> None:
         """Show a whole trace."""
         self.beginResetModel()
-        self._steps, self._numbers, self._rows = loaded.steps, loaded.numbers, loaded.rows
+        self._steps, self._rows = loaded.steps, loaded.rows
         self.filter = loaded.asked
-        self._begin = next((at for s in self._steps[:200] if (at := moment(s.at))), None)
+        self._begin = _begin(self._steps.told)
         self.endResetModel()
 
-    def put(self, steps: Iterable[TraceStep]) -> None:
-        """Take new steps and newer states of old ones."""
-        steps = sorted(steps, key=lambda step: step.number)
-        last = self._numbers[-1] if self._numbers else 0
-        if self._begin is None:
-            self._begin = next((at for s in steps if (at := moment(s.at))), None)
-        for step in steps:
-            if step.number > last:
-                break
-            at = bisect_left(self._numbers, step.number)
-            if at < len(self._numbers) and self._numbers[at] == step.number:
-                self._steps[at] = step
-            else:
-                self._numbers.insert(at, step.number)
-                self._steps.insert(at, step)
-            self._show(step)
-        new = [step for step in steps if step.number > last]  # in their order: one insertion
-        if not new:
-            return
-        self._numbers += [step.number for step in new]
-        self._steps += new
+    def put(self, told: Iterable[Told]) -> None:
+        """Take new steps and newer states of old ones; of one number the last one holds."""
+        changed, new = self._steps.put(told)
+        if self._begin is None and len(self._steps) - len(new) < _FIRST:
+            self._begin = _begin(self._steps.told)
+        for one in changed:
+            self._show(one)
         shown = self.filter.rows(new)
         if shown:
             first = len(self._rows)
@@ -104,15 +96,16 @@ class StepTable(QAbstractTableModel):
             self._rows += shown
             self.endInsertRows()
 
-    def _show(self, step: TraceStep) -> None:
-        row = bisect_left(self._rows, step.number)
-        there = row < len(self._rows) and self._rows[row] == step.number
-        wanted = self.filter.fits(step)
+    def _show(self, told: Told) -> None:
+        number = number_of(told)
+        row = bisect_left(self._rows, number)
+        there = row < len(self._rows) and self._rows[row] == number
+        wanted = self.filter.fits(told)
         if there and wanted:
             self.dataChanged.emit(self.index(row, 0), self.index(row, len(TITLES) - 1))
         elif wanted:
             self.beginInsertRows(_NOWHERE, row, row)
-            self._rows.insert(row, step.number)
+            self._rows.insert(row, number)
             self.endInsertRows()
         elif there:
             self.beginRemoveRows(_NOWHERE, row, row)
@@ -120,7 +113,7 @@ class StepTable(QAbstractTableModel):
             self.endRemoveRows()
 
     @property
-    def steps(self) -> Sequence[TraceStep]:
+    def steps(self) -> Steps:
         """All of them, also those without a row; not to be changed."""
         return self._steps
 
@@ -130,10 +123,7 @@ class StepTable(QAbstractTableModel):
 
     def numbered(self, number: int) -> TraceStep | None:
         """The step of a number."""
-        at = bisect_left(self._numbers, number)
-        if at < len(self._numbers) and self._numbers[at] == number:
-            return self._steps[at]
-        return None
+        return self._steps.numbered(number)
 
     def row_of(self, number: int) -> int | None:
         """The row of a step, or of the next one that is shown; None when there is none after it."""
@@ -142,7 +132,7 @@ class StepTable(QAbstractTableModel):
 
     def at_line(self, line: int) -> int | None:
         """Number of the step that begins on (or last before) a line of the trace."""
-        return max((s.number for s in self._steps if s.line <= line), default=None)
+        return self._steps.at_line(line)
 
     # --- Qt
 

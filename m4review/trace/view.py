@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.agents.traces import TraceStep
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.widgets import label
 from m4review.trace.detail import StepDetail
+from m4review.trace.steps import Told, number_of
 from m4review.trace.table import EXIT, KIND, NUMBER, TIME, TOOK, TURN, WHAT, Loaded, StepTable
 from m4review.trace.viewmodel import TraceViewModel
 from m4review.trace.words import SHOWS, StepFilter
@@ -136,6 +136,7 @@ class TracePane(QWidget):
         model.loaded.connect(self._loaded)
         model.grown.connect(self._grown)
         model.read_out.connect(self._read_out)
+        model.looking.connect(self._looking)
 
     def _build(self) -> None:
         rows = QVBoxLayout(self)
@@ -210,8 +211,7 @@ class TracePane(QWidget):
     def go_to_line(self, line: int) -> None:
         """Show the step that begins on a line of the trace, or last before it."""
         self._set_follow(False)
-        steps = self.table.steps
-        if self.model.reading and not (steps and steps[-1].line >= line):
+        if self.model.reading and self.table.steps.last_line < line:
             self._wanted_line = line
             return
         self._wanted_line = None
@@ -238,14 +238,18 @@ class TracePane(QWidget):
         step = self.table.step(self.list.currentIndex().row())
         self.detail.show_step(step)
         if step is not None:
+            if not step.looked:
+                self.model.look(step)
             self.chosen.emit(step.number)
 
     def _loaded(self, loaded: Loaded) -> None:
         self.list.scrollToTop()
         self.table.load(loaded)
-        wanted, self._wanted = self._wanted, None
+        wanted = self._wanted
+        if not self.model.looks:  # else it may have its row only then
+            self._wanted = None
         self._counted()
-        if not loaded.numbers:
+        if not loaded.steps:
             self.detail.show_step(None)
             self._wanted = wanted
         elif self.follow.isChecked() and self.live:
@@ -256,14 +260,14 @@ class TracePane(QWidget):
         else:
             self.detail.show_step(None)
 
-    def _grown(self, steps: Sequence[TraceStep]) -> None:
+    def _grown(self, steps: Sequence[Told]) -> None:
         self.table.put(steps)
         self._counted()
         if self.live and self.follow.isChecked():
             self._to_end()
             return
         now = self.current
-        if now is not None and any(step.number == now for step in steps):
+        if now is not None and any(number_of(step) == now for step in steps):
             self.detail.show_step(self.table.numbered(now))
         if self._wanted is not None and self.table.numbered(self._wanted) is not None:
             wanted, self._wanted = self._wanted, None
@@ -280,8 +284,15 @@ class TracePane(QWidget):
             self.count.setText(wait or "This run has no steps")
             return
         more = ", reading…" if self.model.reading and not self.live else ""
+        if self.model.looks:
+            more = f", looking into {total:,}…"
         of = "" if self.model.filter.open else f" of {total:,}"
         self.count.setText(f"{shown:,}{of} steps{more}")
+
+    def _looking(self, done: int) -> None:
+        total = len(self.table.steps)
+        if self.model.looks and done < total:
+            self.count.setText(f"Looking into the steps: {done:,} of {total:,}")
 
     # --- following
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
-from engine.agents.traces import TraceStep, TraceSummary, pretty_sql
+from engine.agents.traces import Looker, TraceStep, pretty_sql
 from engine.base.errors import M4Error
 from engine.base.jobs import Job
 from engine.base.text import neutralise
+from engine.runs.apart import is_long, steps_apart
 from engine.runs.kept import KeptFile, kept_file
-from engine.runs.tracing import TraceTail
+from engine.runs.tracing import TraceOf, TraceTail
 from m4review.app.jobs import JobHandle, JobRunner
+from m4review.trace.steps import Steps, Told, marks
 from m4review.trace.table import Loaded, make_ready
 from m4review.trace.words import StepFilter
 
@@ -26,8 +29,18 @@ OUTPUT_LIMIT = 400_000
 """Characters of one output that are shown at once: more would stop the window."""
 _EVERY = 0.2
 """Seconds between two tidings of a long read."""
-_PIECE = 16 << 10
+_EVERY_LONG = 0.6
+"""The same for a long trace, whose first steps are shown already: each time is a painting."""
+_PIECE = 8 << 10
 """Bytes that are read before the worker looks up."""
+_REST = 0.02
+"""Seconds that a worker that computes rests at most between two pieces."""
+_FIRST = 64 << 10
+"""Bytes of a long trace that are shown before its own process has begun."""
+_MOST = 1_000
+"""Steps that enter the table at once."""
+_PATIENCE = 1.0
+"""Seconds that a worker waits at most until the window has taken them."""
 QUICK = 2_000
 """Steps that are filtered without a job."""
 
@@ -36,9 +49,9 @@ QUICK = 2_000
 class _Batch:
     """What a worker read in one go."""
 
-    tail: TraceTail
-    steps: list[TraceStep]
-    summary: TraceSummary
+    steps: Sequence[Told]
+    tail: TraceTail | None = None
+    """Where the next read goes on; None: the trace is read whole and will not grow."""
 
 
 class TraceViewModel(QObject):
@@ -48,8 +61,8 @@ class TraceViewModel(QObject):
     """`Loaded`: everything is new."""
     grown = Signal(object)
     """Steps that are new or have changed."""
-    summarised = Signal(object)
-    """`TraceSummary`."""
+    looking = Signal(int)
+    """So many steps were looked into, for a filter that needs it."""
     output_read = Signal(int, str)
     """The whole output of a step."""
     sql_laid_out = Signal(int, str)
@@ -68,10 +81,14 @@ class TraceViewModel(QObject):
         self._workbench, self._runner = workbench, runner
         self.run_id = ""
         self.filter = StepFilter()
-        self.summary: TraceSummary | None = None
-        self._known: dict[int, TraceStep] = {}
+        self._steps = Steps()
         self._tail: TraceTail | None = None
+        self._whole = False
+        self._unlooked = False
+        self._looker, self._looker_lock = Looker(), threading.Lock()
+        self._taken = threading.Event()
         self._handle: JobHandle | None = None
+        self._looks: JobHandle | None = None
         self._batch.connect(self._take)
 
     def show(self, run_id: str) -> None:
@@ -79,10 +96,11 @@ class TraceViewModel(QObject):
         if run_id != self.run_id:
             self.stop()
             self.run_id = run_id
-            self.summary = None
-            self._known = {}
+            self._steps = Steps()
             self._tail = None
-            self.loaded.emit(Loaded([], [], [], self.filter))
+            self._whole = self._unlooked = False
+            self._looker = Looker()
+            self.loaded.emit(Loaded(Steps(), [], self.filter))
         self.refresh()
 
     @property
@@ -90,15 +108,24 @@ class TraceViewModel(QObject):
         """Is a read on its way?"""
         return self._handle is not None
 
+    @property
+    def looks(self) -> bool:
+        """Are steps being looked into for the filter?"""
+        return self._looks is not None
+
     def stop(self) -> None:
         """Let a read that is on its way go."""
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
+        for handle in (self._handle, self._looks):
+            if handle is not None:
+                handle.cancel()
+        self._handle = self._looks = None
 
     def refresh(self) -> None:
-        """Read what is new; nothing while a read is on its way."""
+        """Read what is new; nothing while a read is on its way, or where nothing can come."""
         if self._handle is not None or not self.run_id:
+            return
+        if self._whole:
+            self.read_out.emit()
             return
         run_id, tail = self.run_id, self._tail
 
@@ -113,27 +140,48 @@ class TraceViewModel(QObject):
     def _read(self, run_id: str, tail: TraceTail | None, job: Job) -> None:
         """In a worker: read to the end, and tell what was found several times a second."""
         record = self._workbench.run_record(run_id)
-        tail = tail or TraceTail(record)
+        of, live = TraceOf.run(record), record.summary.live
+        if tail is None and not live and is_long(of):
+            self._read_long(run_id, of, job)
+            return
+        tail = tail or TraceTail(of)
         steps: dict[int, TraceStep] = {}
         told = time.monotonic()
         more = True
         while more:
             job.check()
-            found, more = tail.more(_PIECE, ended=not record.summary.live)
+            begun = time.monotonic()
+            found, more = tail.more(_PIECE, ended=not live)
             steps.update((step.number, step) for step in found)
-            if not more or time.monotonic() - told > _EVERY:
-                batch = _Batch(tail, [steps[n] for n in sorted(steps)], tail.summary)
-                self._batch.emit(run_id, batch)
-                steps, told = {}, time.monotonic()
+            now = time.monotonic()
+            if not more or now - told > _EVERY:
+                self._batch.emit(run_id, _Batch([steps[n] for n in sorted(steps)], tail))
+                steps, told = {}, now
+            if more:
+                time.sleep(min(now - begun, _REST))  # the window's turn
+
+    def _read_long(self, run_id: str, of: TraceOf, job: Job) -> None:
+        """Its first steps at once, then all of them from a process of its own."""
+        first, _ = TraceTail(of, looking=False).more(_FIRST)
+        self._batch.emit(run_id, _Batch(first))
+        steps: list[bytes] = []
+        told = time.monotonic()
+        for batch in steps_apart(self._workbench.home, run_id, of, job=job):
+            steps += batch
+            if len(steps) >= _MOST or time.monotonic() - told > _EVERY_LONG:
+                self._taken.clear()
+                self._batch.emit(run_id, _Batch(steps))
+                self._taken.wait(_PATIENCE)  # several at once would keep the window busy
+                steps, told = [], time.monotonic()
+        self._batch.emit(run_id, _Batch(steps))
 
     def _take(self, run_id: str, batch: _Batch) -> None:
+        self._taken.set()
         if run_id != self.run_id:
             return
         self._tail = batch.tail
-        self.summary = batch.summary
         if batch.steps:
             self._put(batch.steps)
-        self.summarised.emit(batch.summary)
 
     def _read_out(self, handle: JobHandle, error: M4Error | None = None) -> None:
         if handle is not self._handle:
@@ -142,20 +190,26 @@ class TraceViewModel(QObject):
         if error is not None:
             self._tail = None
             self.failed.emit(error)
+        self._whole = error is None and self._tail is None and bool(self._steps)
         self.read_out.emit()
+        if self.filter.looks and self._unlooked:
+            self._look_at_all()
 
     def feed(self, steps: Sequence[TraceStep]) -> None:
         """Take steps that a living run told."""
         self._put(steps)
 
-    def _put(self, steps: Sequence[TraceStep]) -> None:
-        self._known.update((step.number, step) for step in steps)
+    def _put(self, steps: Sequence[Told]) -> None:
+        self._steps.put(steps)
+        self._unlooked = self._unlooked or any("u" in marks(one) for one in steps)
         self.grown.emit(steps)
 
     def ask(self, asked: StepFilter) -> None:
         """Show other steps; comes as `loaded`."""
         self.filter = asked
-        steps = [self._known[number] for number in sorted(self._known)]
+        if asked.looks and self._unlooked and not self.reading:
+            self._look_at_all()
+        steps = self._steps.copy()
         if len(steps) <= QUICK:
             self.loaded.emit(make_ready(steps, asked))
             return
@@ -164,7 +218,7 @@ class TraceViewModel(QObject):
         def done(loaded: Loaded) -> None:
             if run_id == self.run_id and loaded.asked == self.filter:
                 self.loaded.emit(loaded)
-                late = [s for n, s in self._known.items() if n > loaded.numbers[-1]]
+                late = self._steps.told[len(steps) :]
                 if late:
                     self.grown.emit(late)
 
@@ -175,6 +229,54 @@ class TraceViewModel(QObject):
             on_failed=self.failed.emit,
             quiet=True,
         )
+
+    # --- looking into steps
+
+    def look(self, step: TraceStep) -> None:
+        """Look into a step that was read without; comes as `grown`."""
+        run_id, looker, before = self.run_id, self._looker, self._steps.copy()
+
+        def work(_job: Job) -> TraceStep:
+            with self._looker_lock:
+                return looker.look(step, before)
+
+        def done(found: TraceStep) -> None:
+            if run_id == self.run_id and self._steps.numbered(step.number) == step:
+                self._put([found])
+
+        self._runner.start(
+            "Look into the step", work, on_done=done, on_failed=self.failed.emit, quiet=True
+        )
+
+    def _look_at_all(self) -> None:
+        """Look into every step: a filter asks for what only that tells."""
+        if self._looks is not None:
+            return
+        run_id = self.run_id
+
+        def work(job: Job) -> Steps:
+            steps = Steps()
+            of = TraceOf.run(self._workbench.run_record(run_id))
+            for batch in steps_apart(self._workbench.home, run_id, of, looking=True, job=job):
+                steps.put(batch)
+                self.looking.emit(len(steps))
+            return steps
+
+        def done(steps: Steps) -> None:
+            if handle is self._looks:
+                self._looks = None
+                self._steps, self._unlooked = steps, False
+                self.ask(self.filter)
+
+        def failed(error: M4Error) -> None:
+            if handle is self._looks:
+                self._looks = None
+                self.failed.emit(error)
+
+        handle = self._runner.start(
+            "Look into the steps", work, on_done=done, on_failed=failed, quiet=True
+        )
+        self._looks = handle
 
     def _tell(self, run_id: str, signal: SignalInstance, *values: object) -> None:
         """Of a run that is no longer shown nothing is told."""

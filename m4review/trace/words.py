@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from engine.agents.traces import TraceStep
+from engine.agents.traces.model import StepKind
+from engine.agents.traces.packed import head_of, marks_of, went_wrong
 from engine.base.text import neutralise
+from m4review.trace.steps import Told, number_of, step_of
 
 KINDS = {
     "start": "begin",
@@ -37,6 +40,7 @@ SHOWS = {
 """What can be asked for."""
 LINE = 300
 """Characters of a step that a row shows."""
+_MARKS = {"commands": "c", "sql": "q", "files": "f", "errors": "e"}
 _COUNTS = frozenset({"usage", "other"})
 """Kinds that only count, or that nobody knows: no rows of their own."""
 
@@ -55,35 +59,36 @@ class StepFilter:
         """Does it let everything through that has a row?"""
         return self.show == "all" and not self.words.split()
 
-    def fits(self, step: TraceStep) -> bool:
+    @property
+    def looks(self) -> bool:
+        """Does it ask for what is only known of steps that were looked into?"""
+        return self.show in ("sql", "files")
+
+    def fits(self, told: Told) -> bool:
         """Is this step shown?"""
-        if step.kind in _COUNTS or not _shown(step, self.show):
+        if isinstance(told, bytes):
+            head = head_of(told)
+            kind, marks = head.kind, head.marks
+        else:
+            kind, marks = told.kind, marks_of(told)
+        if kind in _COUNTS or not _shown(kind, marks, self.show):
             return False
         words = self.words.casefold().split()
         if not words:
             return True
-        text = searchable(step).casefold()
+        text = searchable(step_of(told)).casefold()
         return all(word in text for word in words)
 
-    def rows(self, steps: Sequence[TraceStep]) -> list[int]:
+    def rows(self, steps: Iterable[Told]) -> list[int]:
         """The numbers of the steps that are shown."""
-        return [step.number for step in steps if self.fits(step)]
+        return [number_of(told) for told in steps if self.fits(told)]
 
 
-def _shown(step: TraceStep, show: str) -> bool:
-    match show:
-        case "commands":
-            return step.command is not None or step.kind == "output"
-        case "sql":
-            return bool(step.sql)
-        case "files":
-            return bool(step.writes or step.reads or step.skill)
-        case "errors":
-            return is_error(step)
-        case "talk":
-            return step.kind in ("message", "reasoning")
-        case _:
-            return True
+def _shown(kind: StepKind, marks: str, show: str) -> bool:
+    if show == "talk":
+        return kind in ("message", "reasoning")
+    mark = _MARKS.get(show)
+    return mark is None or mark in marks
 
 
 def searchable(step: TraceStep) -> str:
@@ -98,12 +103,7 @@ def searchable(step: TraceStep) -> str:
 
 def is_error(step: TraceStep) -> bool:
     """Did something go wrong in it?"""
-    return (
-        step.failed
-        or step.error is not None
-        or step.kind in ("error", "retry")
-        or step.exit_code not in (None, 0)
-    )
+    return went_wrong(step)
 
 
 def one_line(step: TraceStep) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from engine.base.paths import open_home
 from engine.workbench import Workbench
 from m4review.app.jobs import JobRunner
 from m4review.app.theme import LIGHT
+from m4review.app.window import MainWindow
 from m4review.trace.chart import tokens_of
 from m4review.trace.table import EXIT, WHAT, StepTable, make_ready
+from m4review.trace.view import TracePane
 from m4review.trace.viewmodel import TraceViewModel
 from m4review.trace.words import StepFilter, exit_words, one_line, seconds_words, since
 
@@ -191,3 +194,35 @@ def test_a_trace_that_is_gone_has_no_steps(tmp_path: Path, runner: JobRunner, qt
         model.show(RUN)
     with qtbot.waitSignal(model.failed):
         model.show("no-such-run")
+
+
+def test_a_long_trace_is_looked_into_when_somebody_looks(
+    tmp_path: Path, open_window: Callable[..., MainWindow], qtbot: QtBot
+):
+    texts = ["cat > a.sql <<'EOF'\nSELECT a FROM t\nEOF", "duckdb db -f a.sql", "ls"]
+    events = [command(f"{n}", "x" * 4_000) for n in range(120)]
+    events[50:50] = [command(text, "y") for text in texts]
+    bench = kept_run(tmp_path, events)
+    window = open_window(bench.home.root)
+    model = TraceViewModel(bench, window.context.runner, window)
+    pane = TracePane(window.context, model)
+    qtbot.addWidget(pane)
+    with qtbot.waitSignal(model.read_out, timeout=60_000):
+        model.show(RUN)
+    assert len(pane.table.steps) == 123
+    assert not pane.table.steps[51].looked
+    with qtbot.waitSignal(model.sql_laid_out, timeout=60_000):
+        pane.go_to(52)
+    assert pane.detail.step is not None
+    assert pane.detail.step.sql == ("SELECT a FROM t",)
+    pane.chips["sql"].click()
+    qtbot.waitUntil(lambda: pane.table.rowCount() == 2, timeout=60_000)
+    assert pane.count.text() == "2 of 123 steps"
+    assert pane.current == 52
+    pane.chips["files"].click()
+    assert [pane.table.step(row).number for row in range(pane.table.rowCount())] == [51, 52]  # type: ignore[union-attr]
+    pane.clear_filter()
+    assert pane.table.rowCount() == 123
+    with qtbot.waitSignal(model.read_out):
+        model.refresh()  # nothing can come
+    pane.close_down()

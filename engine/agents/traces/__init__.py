@@ -1,5 +1,6 @@
 """Traces of every agent in one form; see README.md of `engine.agents`."""
 
+from engine.agents.traces.later import Looker
 from engine.agents.traces.lines import read_output
 from engine.agents.traces.model import (
     Closing,
@@ -24,6 +25,7 @@ __all__ = [
     "ErrorKind",
     "Finding",
     "FindingReason",
+    "Looker",
     "OutputRef",
     "StepError",
     "StepKind",

@@ -66,6 +66,7 @@ class LineReader:
         skills: Sequence[str] = (),
         version: str | None = None,
         times: Sequence[str] = (),
+        looking: bool = True,
     ) -> None:
         """Start at the beginning of a trace.
 
@@ -73,9 +74,12 @@ class LineReader:
             skills: names of the skills that were put where the agent looks for them.
             version: of the agent's program, as its image says.
             times: when each line arrived (ISO 8601, UTC), for a trace that was kept with them.
+            looking: look into commands and files; else steps say that they are not `looked`, and
+                the summary tells no skill or file that only a command names.
         """
         self.installed = tuple(skills)
         self.version = version
+        self.looking = looking
         self._times = times
         self._arrived: str | None = None
         self._pending = bytearray()

@@ -135,6 +135,9 @@ class TraceStep:
     """Files that it wrote."""
     sql: tuple[str, ...] = ()
     """SQL statements found in it, as the agent wrote them."""
+    looked: bool = True
+    """Was it looked into? Else `sql`, and a command's `reads`, `writes` and `skill`, come from a
+    `Looker`."""
     skill: str | None = None
     """The skill that it opened."""
     tokens: Tokens | None = None

@@ -48,6 +48,7 @@ def trace_reader(
     skills: Sequence[str] = (),
     version: str | None = None,
     times: Sequence[str] = (),
+    looking: bool = True,
 ) -> TraceReader:
     """A reader at the beginning of a trace.
 
@@ -57,10 +58,11 @@ def trace_reader(
         skills: names of the skills that were put where the agent looks for them.
         version: of the agent's program, as its image says.
         times: when each line arrived, for a trace that was kept with them.
+        looking: see `LineReader`.
     """
     name = agent if agent in _READERS else agent.split("-", 1)[0]
     kind = _READERS.get(name, ScriptReader)
-    return kind(skills=skills, version=version, times=times)
+    return kind(skills=skills, version=version, times=times, looking=looking)
 
 
 def sniff(head: bytes) -> str | None:

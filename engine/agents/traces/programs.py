@@ -49,8 +49,18 @@ class Known:
             return ()
         if file.content is None or len(self._texts) >= _KEPT:
             return ()
-        self._texts[_plain(file.path)] = file.content
+        self.put(file.path, file.content)
         return sql_of(file.path, file.content)
+
+    def put(self, path: str, text: str) -> None:
+        """Remember a script."""
+        self._texts[_plain(path)] = text
+
+    def copy(self) -> Known:
+        """The same scripts, apart from what comes later."""
+        other = Known()
+        other._texts = dict(self._texts)
+        return other
 
     def text(self, path: str) -> str | None:
         """The content of a script, if it was seen being written."""
@@ -60,6 +70,10 @@ class Known:
         name = posixpath.basename(path)
         same = [text for other, text in self._texts.items() if posixpath.basename(other) == name]
         return same[0] if len(same) == 1 else None
+
+
+class Unlooked(Known):
+    """Says to the readers of traces: do not look into commands and files, a `Looker` will."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,13 @@ _QUERY = {
     TokenType.FROM: {TokenType.SELECT},
 }
 """How a query begins, and what one of its later tokens must be for a text to be one at all."""
+_LATER = {
+    "select": re.compile(r"\bfrom\b|(?<!\w)\.?\d|[(*]", re.IGNORECASE),
+    "with": re.compile(r"\b(?:select|insert)\b", re.IGNORECASE),
+    "from": re.compile(r"\bselect\b", re.IGNORECASE),
+}
+"""The same for a text without quotes and comments."""
+_QUOTED = re.compile(r"'[^']*+'|\"[^\"]*+\"")
 _NAME = r"(?:[\w.{}$]|\"[^\"\n]++\")++"
 _OTHER = re.compile(
     rf"(?:copy\s*(?:\(|{_NAME}\s+(?:to|from)\s+')"
@@ -108,7 +115,23 @@ def is_sql(text: str) -> bool:
     # Comments may be nested, which the expression does not see.
     if "/*" not in text and not _BEGINS.match(text, begin.end() if begin else 0):
         return False
-    tokens = _tokens(_filled(text))
+    filled = _filled(text)
+    if _ONE.fullmatch(filled):  # long traces hold thousands of such
+        return _is_plain_query(filled)
+    return is_query(filled)
+
+
+def _is_plain_query(text: str) -> bool:
+    """`is_query` of a text that `_ONE` matches."""
+    head = re.match(r"\s*+(select|with|from)\b", text, re.IGNORECASE)
+    if head is None:
+        return False
+    return _LATER[head[1].lower()].search(_QUOTED.sub(" ", text[head.end() :])) is not None
+
+
+def is_query(text: str) -> bool:
+    """Does a text's tokens make it a query?"""
+    tokens = _tokens(text)
     if not tokens or tokens[0].token_type not in _QUERY:
         return False
     return any(token.token_type in _QUERY[tokens[0].token_type] for token in tokens[1:])

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.agents.traces.lines import listing, mapping, shown, skill_of, string
 from engine.agents.traces.model import WrittenFile
-from engine.agents.traces.programs import Known, look, patched
+from engine.agents.traces.programs import Known, Unlooked, look, patched
 
 SHELL_TOOLS = {"Bash", "bash", "run_shell_command", "exec_command", "shell", "local_shell", "exec"}
 WEB_TOOLS = {
@@ -82,11 +82,14 @@ def call_values(tool: str, arguments: object, known: Known) -> dict[str, Any]:
 def command_values(command: str, known: Known) -> dict[str, Any]:
     """The step's values for a shell command."""
     command = command[:_COMMAND]
+    plain = {"kind": "command", "text": shown(command), "command": command}
+    return plain | ({"looked": False} if isinstance(known, Unlooked) else looked_at(command, known))
+
+
+def looked_at(command: str, known: Known) -> dict[str, Any]:
+    """What a shell command comes to, as values of its step."""
     found = look(command, known)
     return {
-        "kind": "command",
-        "text": shown(command),
-        "command": command,
         "writes": found.writes,
         "sql": found.sql,
         "reads": tuple(shown(path, 1000) for path in found.reads),
@@ -107,15 +110,18 @@ def read_values(tool: str, paths: tuple[str, ...]) -> dict[str, Any]:
 
 def file_values(tool: str, files: tuple[WrittenFile, ...], known: Known) -> dict[str, Any]:
     """The step's values for files that a tool wrote."""
-    found: list[str] = []
-    for file in files:
-        found += known.add(file)
-    return {
+    plain = {
         "kind": "file",
         "text": shown(f"{tool} {' '.join(file.path for file in files)}".strip(), 2000),
         "writes": files,
-        "sql": tuple(found),
     }
+    later = isinstance(known, Unlooked)
+    return plain | ({"looked": False} if later else {"sql": sql_in(files, known)})
+
+
+def sql_in(files: tuple[WrittenFile, ...], known: Known) -> tuple[str, ...]:
+    """The SQL in files that a tool wrote; they are known from then on."""
+    return tuple(text for file in files for text in known.add(file))
 
 
 def _kept(content: object) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.agents.traces.lines import LineReader, preview, seconds_between
 from engine.agents.traces.model import StepError, WrittenFile
-from engine.agents.traces.programs import Known
+from engine.agents.traces.programs import Known, Unlooked
 from engine.agents.traces.tools import call_values, file_values
 
 
@@ -15,7 +15,7 @@ class ToolReader(LineReader):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.known = Known()
+        self.known = Known() if self.looking else Unlooked()
         self._open: dict[str, int] = {}
 
     def is_open(self, key: str) -> bool:
