@@ -4,6 +4,12 @@ The program's closing event is judged first and its exit status second: exit sta
 program gives the HTTP status modulo 256, another 0 after every model error, and all of them may
 give 0 when they are killed). What the endpoint answered is taken from the gateway's log, which
 the agent cannot write.
+
+Some reasons excuse a run: it then counts for nothing instead of 0. An agent that has failed must
+not be able to make one. Until the first answer nothing of the model's has acted, and whatever is
+seen is believed. Afterwards only what the gateway saw of the endpoint in the last request excuses,
+and only a program that lived to say so: what the program tells by itself, its death, a request
+that its client left, and a refusal of a model that never answered are the agent's to arrange.
 """
 
 from __future__ import annotations
@@ -22,6 +28,8 @@ _DETAIL_LENGTH = 500
 _AUTH = (HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN)
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, 529)
 """529: one provider's "overloaded", to be waited for as well."""
+_BROKE = ("unreachable", "untrusted", "silent", "broken", "redirect", "not_local")
+"""What the gateway says of an endpoint that gave no whole answer."""
 _STATUS_OF: Mapping[str, int] = {"auth": 401, "rate_limit": 429, "network": 502}
 """What a program means that tells no status."""
 _EPOCH_FROM, _MILLIS_FROM = 1e9, 1e11
@@ -70,8 +78,8 @@ def model_failure(
         words = f"It ended without its closing event ({_exit(outcome)})."
         last = _last_line(outcome.stderr)
         words = f"{words} It said: {last}" if last else words
-        if asked and not _good(asked[-1].get("status")):
-            return _given_up(asked, None, words, answered=answered)
+        if asked and not answered:
+            return _given_up(asked, None, words, answered=False)
         return Failure(reason="agent_nonzero_exit", detail=_short(words))
     error = trace.error if trace else None
     if closing == "error":
@@ -117,19 +125,21 @@ def _given_up(
 
     Args:
         asked: requests that were let through, in order.
-        told: the HTTP status that the program says it gave up on.
+        told: the HTTP status that the program says it gave up on; only where nothing was asked.
         words: what else is to be said.
         answered: some request was answered well.
     """
     last = asked[-1] if asked else {}
-    status = last.get("status")
-    if not asked or _good(status):
-        status = told  # the end of a stream may be bad after a good status
-    silent = status is None and asked and last.get("status") is None
+    status = _seen(last)
+    silent = False
+    if not answered:
+        status = told if not asked else status
+        silent = bool(asked) and status is None
+    another = answered and not _ever_answered(asked, last.get("model"))
     retry_at: datetime | None = None
     reason: FailureReason = "agent_nonzero_exit"
     said = "It gave up."
-    if status in _AUTH:
+    if status in _AUTH and not another:
         reason, said = "auth", f"The endpoint refused the key (HTTP {status})."
     elif status in _BUSY:
         reason, said = "rate_limit", f"The endpoint's rate limit was reached (HTTP {status})."
@@ -179,6 +189,20 @@ def _reset(text: str, at: datetime) -> datetime | None:
 
 def _in_utc(at: datetime) -> datetime:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def _seen(line: Mapping[str, Any]) -> int | None:
+    """The failure of a request as an HTTP status, as the gateway saw it; None without one."""
+    failed, status = line.get("failed"), line.get("status")
+    if isinstance(failed, int):
+        return failed  # told within a stream
+    if _good(status):
+        return HTTPStatus.BAD_GATEWAY if line.get("why") in _BROKE else None
+    return status if isinstance(status, int) else None
+
+
+def _ever_answered(asked: Sequence[Mapping[str, Any]], model: object) -> bool:
+    return any(_good(line.get("status")) and line.get("model") == model for line in asked)
 
 
 def _good(status: object) -> bool:

@@ -11,6 +11,16 @@ from engine.gateway.interface import Api
 
 _EVENT_MOST = 16 << 20
 _COUNT_MOST = 10**9
+_BAD, _FAILED, _BAD_UNTIL = 400, 500, 600
+_MEANS = {
+    "overloaded": 529,
+    "rate_limit": 429,
+    "resource_exhausted": 429,
+    "authentication": 401,
+    "permission": 403,
+    "invalid": 400,
+}
+"""Words of errors within streams, and the HTTP statuses that they mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +62,25 @@ def _usage(api: Api, document: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
+def _failed(event: Mapping[str, Any]) -> int | None:
+    """The HTTP status that an event of a stream means, if it tells an error.
+
+    Only the event's own fields count: what a model says stands deeper, within texts.
+    """
+    response = event.get("response")
+    place = response if isinstance(response, Mapping) else event
+    error = place.get("error")
+    kind = event.get("type")
+    if kind not in (None, "error", "response.failed") or not (error or kind == "error"):
+        return None
+    told = error if isinstance(error, Mapping) else event
+    code = _number(told, "code", "status")
+    if code is not None and _BAD <= code < _BAD_UNTIL:
+        return code
+    words = " ".join(str(told.get(name)) for name in ("type", "code", "status")).lower()
+    return next((status for word, status in _MEANS.items() if word in words), _FAILED)
+
+
 class Counter:
     """Reads one answer while it passes.
 
@@ -66,6 +95,8 @@ class Counter:
         self._rest = bytearray()
         self._lost = False
         self._counts: dict[str, int] = {}
+        self.failed: int | None = None
+        """HTTP status that an error event of a stream means; None without one."""
 
     def feed(self, data: bytes) -> None:
         """The next bytes of the answer, decompressed."""
@@ -82,7 +113,7 @@ class Counter:
             self._line(line)
 
     def _line(self, line: bytes) -> None:
-        if line.startswith(b"data:") and b'"usage' in line:
+        if line.startswith(b"data:") and (b'"usage' in line or b'"error"' in line):
             self._document(line[5:])
 
     def _document(self, text: bytes) -> None:
@@ -93,6 +124,8 @@ class Counter:
         if isinstance(document, list) and document:  # a stream that was not asked for as events
             document = document[-1]
         if isinstance(document, Mapping):
+            if self._streamed:
+                self.failed = _failed(document) or self.failed
             self._take(_usage(self._api, document))
 
     def _take(self, usage: Mapping[str, Any] | None) -> None:

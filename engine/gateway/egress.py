@@ -51,6 +51,8 @@ class Line:
     """From the request's head to the answer's end."""
     why: str | None = None
     """A machine word: why it was refused, or what broke; None when all was well."""
+    failed: int | None = None
+    """HTTP status that an error within a stream means, which began with a good one."""
     retry_after: float | None = None
     """Seconds after which the endpoint wants to be asked again."""
     reset: str | None = None

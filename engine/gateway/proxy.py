@@ -261,6 +261,7 @@ class Proxy:
 
     def _settle(self, exchange: Exchange, passed: Passed, line: Line) -> None:
         tokens = exchange.counter.result() if exchange.counter is not None else None
+        line.failed = exchange.counter.failed if exchange.counter is not None else None
         if tokens is not None:
             line.input_tokens, line.output_tokens = tokens.input, tokens.output
             line.cached_input_tokens = tokens.cached

@@ -30,7 +30,7 @@ from engine.runs.judge import Judge
 from engine.runs.judging import judge_collected
 from engine.runs.live import LiveRun, OnEvent
 from engine.runs.records import AgentDb, RunRequest, RunSummary
-from engine.runs.states import Reason, State
+from engine.runs.states import WITHOUT_REWARD, Reason, State
 from engine.runs.store import RunStore, now
 from engine.runs.working import Way, Worked
 
@@ -294,8 +294,10 @@ def _collect(run: LiveRun, assignment: Assignment, worked: Worked) -> None:
         leave=assignment.given,
     )
     fault = _missing(assignment.task, got)
-    if worked.failure is not None:
-        fault = Reason(worked.failure.reason), worked.failure.detail
+    failure = worked.failure
+    if failure is not None and (fault is not None or Reason(failure.reason) not in WITHOUT_REWARD):
+        # Whoever left what was asked for is judged by it, whatever the endpoint did afterwards.
+        fault = Reason(failure.reason), failure.detail
     facts = {
         "artefacts": sorted(got.artefacts),
         "agent_files": {"kept": got.files, "left_out": got.left_out},

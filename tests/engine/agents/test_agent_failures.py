@@ -44,7 +44,8 @@ def test_a_proper_end_is_no_failure():
 
 
 def test_exit_status_0_after_a_bad_end_is_a_failure():
-    assert reason(0, ended("error", 500)) == "model_error"
+    assert reason(0, ended("error")) == "agent_nonzero_exit"
+    assert reason(0, ended("error"), egress=(ANSWERED, asked(500))) == "model_error"
 
 
 def test_exit_status_0_without_a_closing_event_means_killed():
@@ -134,9 +135,51 @@ def test_recorded_traces_are_judged_by_their_closing_event(path: Path):
     assert (failure.reason if failure else None) == BAD_ENDS.get(path.stem)
 
 
-def test_a_stream_that_broke_after_a_good_status_is_told_by_the_program():
-    assert reason(1, ended("error", 529), egress=(ANSWERED,)) == "rate_limit"
-    assert reason(1, ended("error"), egress=(ANSWERED,)) == "agent_nonzero_exit"
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"failed": 529}, "rate_limit"),
+        ({"failed": 500}, "model_error"),
+        ({"why": "broken"}, "model_error"),
+        ({"why": "silent"}, "model_error"),
+    ],
+)
+def test_a_stream_that_broke_after_a_good_status_is_seen_by_the_gateway(more, expected):
+    assert reason(1, ended("error", 401), egress=(ANSWERED, ANSWERED | more)) == expected
+
+
+FORGED = {
+    "a closing event that nobody saw upstream": (ended("error", 429), (ANSWERED,)),
+    "the same without an answer in between": (ended("error", 500), (ANSWERED, ANSWERED)),
+    "its own bad request, then the program killed": (ended("missing"), (ANSWERED, asked(500))),
+    "its own flood of requests, then killed": (None, (ANSWERED, asked(429), asked(429))),
+    "a request that it left": (ended("missing"), (ANSWERED, asked(None) | {"why": "left"})),
+    "one that was pending at the end": (
+        ended("error"),
+        (ANSWERED, asked(None) | {"why": "closed"}),
+    ),
+    "a failure that was overcome": (ended("error", 500), (ANSWERED, asked(500), ANSWERED)),
+    "a model that it may not use": (
+        ended("error", 403),
+        (ANSWERED | {"model": "m"}, asked(403) | {"model": "other"}),
+    ),
+    "an answer of the gateway itself": (
+        ended("error", 429),
+        (ANSWERED, asked(429) | {"allowed": False, "why": "path"}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("trace", "egress"), FORGED.values(), ids=FORGED)
+def test_an_agent_cannot_arrange_an_excuse(trace, egress):
+    assert reason(137, trace, egress=egress) == "agent_nonzero_exit"
+
+
+def test_an_honest_failure_after_answers_still_excuses():
+    first = ANSWERED | {"model": "m"}
+    assert reason(1, ended("error"), (first, asked(401) | {"model": "m"})) == "auth"
+    assert reason(1, ended("error"), (first, asked(429) | {"model": "m"})) == "rate_limit"
+    assert reason(1, ended("error"), (first, asked(504) | {"why": "silent"})) == "model_error"
 
 
 def test_errors_that_were_overcome_do_not_count():

@@ -177,3 +177,27 @@ def test_who_tries_doors_for_ever_is_stopped() -> None:
     assert ends[:500] == [None] * 500
     assert ends[500] is not None
     assert ends[500].kind == "refused"
+
+
+@pytest.mark.parametrize(
+    ("api", "event", "status"),
+    [
+        ("messages", {"type": "error", "error": {"type": "overloaded_error"}}, 529),
+        ("messages", {"type": "error", "error": {"type": "api_error"}}, 500),
+        ("responses", {"type": "error", "code": "rate_limit_exceeded"}, 429),
+        ("responses", {"type": "response.failed", "response": {"error": {"code": "x"}}}, 500),
+        ("responses", {"type": "response.created", "response": {"error": None}}, None),
+        ("chat", {"error": {"message": "no", "code": 503}}, 503),
+        ("chat", {"choices": [{"delta": {"content": '{"error": {"code": 429}}'}}]}, None),
+        ("generate", {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}, 429),
+        ("generate", {"error": {"code": True, "status": "UNAVAILABLE"}}, 500),
+    ],
+)
+def test_an_error_within_a_stream_is_seen(api: Api, event: dict[str, Any], status: int | None):
+    counter = Counter(api, streamed=True)
+    counter.feed(b"data: " + json.dumps(event).encode() + b"\n\n")
+    assert counter.failed == status
+    whole = Counter(api, streamed=False)
+    whole.feed(json.dumps(event).encode())
+    whole.result()
+    assert whole.failed is None  # a whole answer has its status
