@@ -20,7 +20,7 @@ def test_in_an_open_folder_the_data_is_closed_to_others(tmp_path: Path) -> None:
     home = open_home(place)
     open_store(home.state, []).conn.close()
     assert place.stat().st_mode & 0o777 == 0o755
-    assert [folder.stat().st_mode & 0o777 for folder in home.private] == [0o700] * 6
+    assert [folder.stat().st_mode & 0o777 for folder in home.private] == [0o700] * 7
     assert home.state.stat().st_mode & 0o077 == 0
 
 
