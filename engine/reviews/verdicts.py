@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlsplit
@@ -13,14 +12,13 @@ from engine.base.errors import BadInput
 from engine.reviews.canonical import canonical, sha256
 from engine.reviews.checklist import Checklist
 from engine.reviews.entry import Hash
+from engine.reviews.identifiers import may_name_a_person, values_name_a_person
 
 Answer = Literal["agree", "concern", "disagree", "cannot judge"]
 Severity = Literal["minor", "major", "critical"]
 ANSWERS: tuple[Answer, ...] = ("agree", "concern", "disagree", "cannot judge")
 SEVERITIES: tuple[Severity, ...] = ("minor", "major", "critical")
 _EVIDENCE_NEEDS = ("query", "source_sha256", "date")
-_IDENTIFIER = re.compile(r"(?<![\w.])[1-3]\d{7}(?![\w.])")
-"""Patients, admissions and stays of MIMIC-IV are numbers of eight digits."""
 
 Text = Annotated[str, StringConstraints(max_length=20_000)]
 
@@ -165,22 +163,12 @@ def lacks(verdict: Verdict) -> list[str]:
         if lost:
             found.append(f"has evidence {number} without {', '.join(lost)}")
         canonical(piece)
-    said = [verdict.text, *verdict.places, *_texts(verdict.evidence)]
-    if any(_IDENTIFIER.search(text) for text in said):
+    said = any(may_name_a_person(text) for text in (verdict.text, *verdict.places))
+    if said or values_name_a_person(verdict.evidence):
         found.append(
-            "holds a number of eight digits that may name a patient or stay: put the address of "
+            "holds a number that may name a patient or stay: put the address of "
             "the row into rows, which stay on this machine unless the source's policy allows it"
         )
     if any(row_level(place) for place in verdict.places):
         found.append("has the address of a row by its key among places: put it into rows")
     return found
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        return [text for name, part in value.items() for text in [str(name), *_texts(part)]]
-    if isinstance(value, list | tuple):
-        return [text for part in value for text in _texts(part)]
-    return []

@@ -176,7 +176,7 @@ def test_nothing_is_ticked_and_an_open_item_is_refused_in_words(person: Somebody
     text = a.does("submit", str(form), fails=3)["text"]
     assert "units) needs a severity" in text
     assert "units) needs words" in text
-    assert "windows) holds a number of eight digits" in text
+    assert "windows) holds a number that may name a patient" in text
     fill(form, {"units": doubt("x"), "windows": {"text": "", "verdict": "agree", "severity": None,
                 "anchors": [{"text": "instruction", "lines": "999"}]}})  # fmt: skip
     assert "999-999 is none of them" in a.does("submit", str(form), fails=3)["text"]
