@@ -49,6 +49,8 @@ def means_of(home: Home, store: RunStore, request: RunRequest) -> Means:
         request, agent = as_recorded(request, record)
     else:
         agent = find_agent(request.agent)
+    # What the program is given, and what it refuses, depends on the API that the endpoint speaks.
+    api = _endpoint(home, request, agent).api if agent.apis else None
     agent.launch(
         AgentRequest(
             instruction="",
@@ -56,6 +58,7 @@ def means_of(home: Home, store: RunStore, request: RunRequest) -> Means:
             model=request.model,
             reasoning_effort=request.reasoning_effort,
             gateway="http://127.0.0.1" if agent.apis else None,
+            api=api if api in agent.apis else None,  # one that does not fit is told below
             record=record,
         )
     )

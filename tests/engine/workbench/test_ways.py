@@ -143,3 +143,16 @@ def test_a_program_that_is_missing_is_told_with_the_way_to_get_it(
     with pytest.raises(MissingPrerequisite) as caught:
         ways.check_program(sandbox(home), find_agent("codex"))
     assert words in str(caught.value.todo)
+
+
+def test_an_effort_is_held_against_the_api_that_the_endpoint_speaks(home: Home):
+    """Pi speaks four APIs, and each takes other efforts for the same model."""
+    store = RunStore(home.state)
+    for name, api in (("talk", "chat"), ("mail", "messages")):
+        add_endpoint(home, make_endpoint(name, api=api, url=LOCAL))
+    asked = request("pi", model="claude-opus-4-1", reasoning_effort="xhigh")
+    assert means_of(home, store, replace(asked, endpoint="talk")).way is not None
+    with pytest.raises(UsageError, match="cannot ask the model"):
+        means_of(home, store, replace(asked, endpoint="mail"))
+    with pytest.raises(UsageError, match="speaks"):
+        means_of(home, store, request("codex", endpoint="mail"))
