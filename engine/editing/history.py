@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from engine.editing.textfile import changed_span
@@ -47,6 +47,8 @@ class History:
     """Why one cannot go back further, for people; empty where the history begins there."""
     saved: str = ""
     """The text that was last seen on disk."""
+    tried: str = ""
+    """The text that was last handed to the disk, saved or not."""
     text: str = ""
     """The text now."""
     edits: list[Edit] = field(default_factory=list)
@@ -57,7 +59,7 @@ class History:
     @classmethod
     def begin(cls, text: str, why: str = "") -> History:
         """The history of a text that nothing was done to yet."""
-        return cls(base=text, why=why, saved=text, text=text)
+        return cls(base=text, why=why, saved=text, tried=text, text=text)
 
     @property
     def dirty(self) -> bool:
@@ -104,15 +106,26 @@ class History:
         """The record of an `undo` or `redo`."""
         return ["at", self.at]
 
+    def mark_tried(self) -> Record:
+        """The text as it is now is handed to the disk; typing goes on meanwhile."""
+        self.tried = self.text
+        return ["tried"]
+
+    def mark_kept(self) -> Record:
+        """What was handed to the disk is there."""
+        self.saved = self.tried
+        return ["kept"]
+
     def mark_saved(self, text: str | None = None) -> Record:
         """A text (the present one) is on disk."""
-        self.saved = self.text if text is None else text
+        self.saved = self.tried = self.text if text is None else text
         return ["saved", text]
 
     def rebase(self, theirs: str, why: str) -> Record:
         """Somebody else's text is on disk: it is where undoing ends from now on."""
         fresh = History.begin(theirs, why)
         self.base, self.why, self.saved, self.text = fresh.base, why, theirs, theirs
+        self.tried = theirs
         self.edits, self.at = [], 0
         return ["base", theirs, why]
 
@@ -156,6 +169,10 @@ class History:
                 self.mark_saved()
             case ["saved", str(text)]:
                 self.mark_saved(text)
+            case ["tried"]:
+                self.mark_tried()
+            case ["kept"]:
+                self.mark_kept()
             case ["edit", int(at), str(removed), str(added), int(step)] if (
                 at >= 0 and self.text.startswith(removed, at)
             ):
@@ -169,6 +186,10 @@ class History:
                     self.at += 1
             case _:
                 raise ValueError("this does not follow")
+
+    def copy(self) -> History:
+        """The same, for another thread."""
+        return replace(self, edits=list(self.edits))
 
     def next_step(self) -> int:
         """A number that no step has."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from engine.base.errors import Busy
+from engine.base.errors import Busy, MissingPrerequisite
 from engine.base.files import os_error, writing
 from engine.base.paths import Home
 from engine.editing.history import History, Record
@@ -35,6 +35,8 @@ class Journal:
         self.path = self.folder / "journal"
         self._lock = FileLock(self.folder / "lock", thread_local=False)
         self._size = 0
+        self.stale = False
+        """Was it to be written anew, and could not be? Nothing can be appended then."""
 
     def hold(self) -> None:
         """Take it for this program.
@@ -88,6 +90,11 @@ class Journal:
         Raises:
             StorageFull, MissingPrerequisite, Busy: it could not be kept. Nothing of it is.
         """
+        if self.stale:
+            raise MissingPrerequisite(
+                "What was typed is not kept: the journal has to be written anew first.",
+                todo="See that the home folder can be written and has room.",
+            )
         data = b"".join(_line(record) for record in records)
         try:
             handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -114,12 +121,13 @@ class Journal:
         Raises:
             StorageFull, MissingPrerequisite, Busy: from the operating system.
         """
+        self.stale = True
         history.shorten(KEPT)
         data = b"".join(_line(record) for record in history.records())
         with writing(self.path, "writing the journal of a text") as part:
             part.write_bytes(data)
-        self.path.chmod(0o600)
         self._size = len(data)
+        self.stale = False
 
 
 def replay(data: bytes) -> tuple[History | None, int]:

@@ -78,6 +78,9 @@ def take_in(history: History, theirs: str) -> tuple[str, Merge | None]:
     """
     if theirs == history.saved:
         return "", None
+    if theirs == history.tried:  # it was saved, and the program ended before that was written down
+        history.mark_kept()
+        return "", None
     if theirs == history.text:
         history.mark_saved()
         return "", None

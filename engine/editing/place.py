@@ -30,8 +30,15 @@ class ContentPlace:
     """What is wrong with the chosen folder, for people; empty when nothing."""
 
 
-def content_place(home: Home) -> ContentPlace:
-    """Where tasks and skills are now."""
+def content_place(home: Home, given: Path | None = None) -> ContentPlace:
+    """Where tasks and skills are now.
+
+    Args:
+        home: remembers what was chosen.
+        given: a folder that this start of the program was told to work on.
+    """
+    if given is not None:
+        return ContentPlace(given, True, os.access(given, os.W_OK), "")
     root = content_folder("tasks").parent
     own = home.own_content
     used = own is not None and root == own

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -81,10 +82,9 @@ def encode(text: str, like: TextFile, path: Path) -> bytes:
     lines = text.split("\n")
     ends = [like.usual_end] * (len(lines) - 1)
     if len(set(like.ends)) > 1:
-        for mine, there, size in matches(like.text.split("\n"), lines):
-            for step in range(size):
-                if mine + step < len(like.ends) and there + step < len(ends):
-                    ends[there + step] = like.ends[mine + step]
+        for was, there in _pairs(like.text.split("\n"), lines):
+            if was < len(like.ends) and there < len(ends):
+                ends[there] = like.ends[was]
     whole = "".join(part for pair in zip(lines, [*ends, ""], strict=True) for part in pair)
     try:
         data = whole.translate(_OUT).encode("utf-8")
@@ -94,6 +94,15 @@ def encode(text: str, like: TextFile, path: Path) -> bytes:
             error
         )
     return (_BOM if like.bom else b"") + data
+
+
+def _pairs(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:
+    """Which line became which: equal ones, and between them one after the other."""
+    at = to = 0
+    for begin, there, size in (*matches(before, after), (len(before), len(after), 0)):
+        yield from zip(range(at, begin), range(to, there), strict=False)
+        yield from zip(range(begin, begin + size), range(there, there + size), strict=True)
+        at, to = begin + size, there + size
 
 
 def read_text(path: Path) -> TextFile:

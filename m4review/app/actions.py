@@ -1,6 +1,7 @@
 """Every command of the window, named once: menus, keys, palette and help are made from it.
 
 A screen binds what a command does while it is shown; without a handler the command is disabled.
+Commands of two screens may therefore have one key.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("app.models", "Models and policy", "Go", ("Ctrl+5",), "settings"),
     Command("app.reviews", "Reviews", "Go", ("Ctrl+6",), "clipboard-list"),
     Command("app.palette", "Find a command…", "Go", ("Ctrl+K",), "search"),
-    Command("app.find", "Filter this list", "Go", ("Ctrl+F",), "filter"),
+    Command("app.find", "Find or filter here", "Go", ("Ctrl+F",), "filter"),
     Command("app.refresh", "Read again", "View", ("F5",), "refresh-cw"),
     Command("app.zoom_in", "Larger", "View", ("Ctrl++", "Ctrl+="), "zoom-in"),
     Command("app.zoom_out", "Smaller", "View", ("Ctrl+-",), "zoom-out"),
@@ -99,6 +100,44 @@ COMMANDS: tuple[Command, ...] = (
     Command("diff.arrange", "Arrange the columns", "Diff", ("Ctrl+Shift+B",), "columns-3"),
     Command("diff.panel", "Row and column panel", "Diff", ("Ctrl+I",), "panel-right"),
     Command("diff.value", "Where does this value come from?", "Diff", ("F7",), "history"),
+    Command("task.edit", "Edit the texts of this task", "Text", ("F2",), "file-text"),
+    Command("text.instruction", "Edit: instruction", "Text", (), "file-text"),
+    Command("text.skill", "Edit: skill", "Text", (), "file-text"),
+    Command("text.operational-spec", "Edit: operational spec", "Text", (), "file-text"),
+    Command("text.task", "Edit: task.toml", "Text", (), "file-text"),
+    Command("text.reference-notes", "Edit: reference notes", "Text", (), "file-text"),
+    Command("text.provenance", "Edit: provenance", "Text", (), "file-text"),
+    Command("editor.task", "Back to the task", "Text", ("Shift+F2",), "arrow-left"),
+    Command("editor.texts", "Another text of this task…", "Text", ("Ctrl+Shift+T",), "list"),
+    Command("editor.save", "Save now", "Text", ("Ctrl+S",), "circle-check"),
+    Command("editor.undo", "Undo", "Text", ("Ctrl+Z",), "arrow-left"),
+    Command("editor.redo", "Do again", "Text", ("Ctrl+Shift+Z", "Ctrl+Y"), "arrow-right"),
+    Command("editor.replace", "Find and replace…", "Text", ("Ctrl+H",), "search"),
+    Command("editor.find_next", "Find the next", "Text", ("F3",), "chevron-down"),
+    Command("editor.find_previous", "Find the one before", "Text", ("Shift+F3",), "chevron-up"),
+    Command("editor.next_finding", "Next finding of the lint", "Text", ("F8",), "chevron-down"),
+    Command("editor.previous_finding", "Finding before", "Text", ("Shift+F8",), "chevron-up"),
+    Command("editor.goto", "Go to a line…", "Text", ("Ctrl+G",), "hash"),
+    Command("editor.outline", "Show or hide the outline", "Text", ("Ctrl+Shift+O",), "list"),
+    Command("editor.preview", "Show or hide the preview", "Text", ("Ctrl+Shift+M",), "panel-right"),
+    Command("editor.form", "Show or hide the form", "Text", ("Ctrl+Shift+I",), "clipboard-list"),
+    Command("editor.findings", "Show or hide the lint", "Text", ("Ctrl+Shift+L",), "list-checks"),
+    Command("editor.compare", "What changed in this text…", "Text", ("Ctrl+Shift+D",), "history"),
+    Command("editor.folder", "Folder of the texts…", "Text", (), "folder-open"),
+    Command("table.new", "New table", "Table", ("Ctrl+Alt+N",), "table-2"),
+    Command("table.align", "Align the columns", "Table", ("Ctrl+Alt+A",), "columns-3"),
+    Command("table.row_below", "Row below", "Table", ("Ctrl+Alt+Down",), "plus"),
+    Command("table.row_above", "Row above", "Table", ("Ctrl+Alt+Up",), "plus"),
+    Command("table.row_delete", "Delete the row", "Table", ("Ctrl+Alt+Backspace",), "minus"),
+    Command("table.row_up", "Row up", "Table", ("Alt+Shift+Up",), "chevron-up"),
+    Command("table.row_down", "Row down", "Table", ("Alt+Shift+Down",), "chevron-down"),
+    Command("table.column_right", "Column to the right", "Table", ("Ctrl+Alt+Right",), "plus"),
+    Command("table.column_left", "Column to the left", "Table", ("Ctrl+Alt+Left",), "plus"),
+    Command(
+        "table.column_delete", "Delete the column", "Table", ("Ctrl+Alt+Shift+Backspace",), "minus"
+    ),
+    Command("table.column_back", "Move the column left", "Table", ("Alt+Shift+Left",)),
+    Command("table.column_on", "Move the column right", "Table", ("Alt+Shift+Right",)),
     Command("app.help", "Keys and help", "Help", ("F1",), "keyboard"),
 )
 

@@ -15,6 +15,7 @@ Screen = Literal[
     "review",
     "adjudicate",
     "task",
+    "edit",
     "launch",
     "plan",
     "queue",
@@ -50,6 +51,10 @@ class Place:
     """Of a timeline without a run: key columns and their values as text."""
     column: str = ""
     """Of a timeline: the scored column."""
+    text: str = ""
+    """Of the editor: the text's name within the task (``skill:NAME``); the first one if empty."""
+    line: int | None = None
+    """Of the editor: line of the text, counted from 1."""
     runs: tuple[str, ...] = ()
     """Of a comparison: run ids, the one that the others are held against first."""
 
@@ -65,6 +70,9 @@ class Place:
                 return f"{SCHEME}://run/{name}/diagnosis"
             case "timeline":
                 return self._timeline(name)
+            case "edit":
+                line = f"/line/{self.line}" if self.line is not None else ""
+                return f"{SCHEME}://task/{name}/edit/{quote(self.text, safe=':')}{line}"
             case "compare":
                 return f"{SCHEME}://compare?{urlencode([('run', run) for run in self.runs])}"
             case "run" if self.step is not None:
@@ -136,6 +144,8 @@ def _parse_link(text: str) -> Place:
             return Place(screen, name)
         case ["compare"]:
             return Place("compare", runs=tuple(value for name, value in asked if name == "run"))
+        case ["task", name, "edit", *rest] if (edited := _of_text(name, rest)) is not None:
+            return edited
         case ["task", name, "cell"]:
             return Place("timeline", name)
         case ["task", name, "source", source, "cell"]:
@@ -148,6 +158,18 @@ def _parse_link(text: str) -> Place:
                 todo="Addresses look like m4review://task/NAME, m4review://run/RUN_ID or "
                 "m4review://run/RUN_ID/row/12.",
             )
+
+
+def _of_text(task: str, rest: list[str]) -> Place | None:
+    match rest:
+        case []:
+            return Place("edit", task)
+        case [text]:
+            return Place("edit", task, text=text)
+        case [text, "line", line] if line.isdecimal():
+            return Place("edit", task, text=text, line=int(line))
+        case _:
+            return None
 
 
 def _of_run(name: str, rest: list[str]) -> Place | None:

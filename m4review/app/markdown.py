@@ -7,7 +7,7 @@ only after the user has seen its whole address and agreed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NewType
 
 import nh3
 from markdown_it import MarkdownIt
@@ -22,21 +22,25 @@ _TAGS = {
     "blockquote", "table", "thead", "tbody", "tr", "th", "td", "br", "a", "s",
 }  # fmt: skip
 _SCHEMES = {"http", "https"}
+SafeHtml = NewType("SafeHtml", str)
+"""HTML that `safe_html` made, and so may be shown."""
 
 
-def safe_html(markdown: str) -> str:
+def safe_html(markdown: str) -> SafeHtml:
     """HTML with harmless tags only; pictures become their alternative text."""
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(
         ["table", "strikethrough"]
     )
     parser.add_render_rule("image", _image)
     dirty = parser.render(without_front_matter(markdown))
-    return nh3.clean(
-        dirty,
-        tags=_TAGS,
-        attributes={"a": {"href", "title"}, "ol": {"start"}},
-        url_schemes=_SCHEMES,
-        link_rel=None,
+    return SafeHtml(
+        nh3.clean(
+            dirty,
+            tags=_TAGS,
+            attributes={"a": {"href", "title"}, "ol": {"start"}},
+            url_schemes=_SCHEMES,
+            link_rel=None,
+        )
     )
 
 
@@ -70,7 +74,7 @@ class SafeBrowser(QTextBrowser):
     def __init__(self, context: Context, name: str) -> None:
         super().__init__()
         self._context = context
-        self._markdown = ""
+        self._html = SafeHtml("")
         self.requested: list[str] = []
         """Resources that a text asked for (and did not get)."""
         self.setAccessibleName(name)
@@ -86,7 +90,11 @@ class SafeBrowser(QTextBrowser):
 
     def show_markdown(self, markdown: str) -> None:
         """Render a text."""
-        self._markdown = markdown
+        self.show_html(safe_html(markdown))
+
+    def show_html(self, html: SafeHtml) -> None:
+        """Show what was rendered elsewhere (in a job, say)."""
+        self._html = html
         self._render()
 
     def _render(self) -> None:
@@ -110,7 +118,7 @@ class SafeBrowser(QTextBrowser):
             f"blockquote {{ color: {theme.muted}; }}"
         )
         self.document().setDocumentMargin(px(10))
-        self.setHtml(_sized(safe_html(self._markdown)))
+        self.setHtml(_sized(self._html))
         self.verticalScrollBar().setValue(at)
 
     def _clicked(self, url: QUrl) -> None:

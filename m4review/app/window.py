@@ -38,6 +38,7 @@ from m4review.data.view import DataScreen
 from m4review.diagnosis.rows import RowsLink
 from m4review.diagnosis.view import DiagnosisScreen
 from m4review.diff.view import DiffScreen
+from m4review.editor.view import EditorScreen
 from m4review.launcher.view import LauncherScreen
 from m4review.models.view import ModelsScreen
 from m4review.plan.view import PlanScreen
@@ -65,6 +66,7 @@ _SECTIONS = (
 _SECTION_OF = {
     "worklist": "worklist",
     "task": "worklist",
+    "edit": "worklist",
     "launch": "worklist",
     "reviews": "reviews",
     "review": "reviews",
@@ -106,6 +108,7 @@ class MainWindow(QMainWindow):
             "review": ReviewScreen(context),
             "adjudicate": DecideScreen(context),
             "task": TaskScreen(context),
+            "edit": EditorScreen(context),
             "launch": LauncherScreen(context),
             "plan": PlanScreen(context, self.desk),
             "queue": QueueScreen(context, self.desk),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -23,6 +25,16 @@ from m4review.run.words import MODES
 from m4review.task.sql_view import SqlView
 from m4review.task.viewmodel import TaskViewModel, Text
 
+EDITED = {
+    "task.edit": "",
+    "text.instruction": "instruction",
+    "text.skill": "skill",
+    "text.operational-spec": "operational-spec",
+    "text.task": "task.toml",
+    "text.reference-notes": "reference-notes",
+    "text.provenance": "provenance",
+}
+"""Commands that open a text of the task, and the text's name."""
 _NO_LIMIT = 16_777_215
 """Qt's own greatest height of a widget."""
 _SOURCES = {"mimic-iv": "MIMIC-IV", "eicu": "eICU"}
@@ -48,6 +60,13 @@ class TaskScreen(Screen):
             icon="history",
             tip="Follow a value of the reference back to the source's rows",
         )
+        self.edit_button = button(
+            context,
+            "Edit…",
+            lambda: self._edit(""),
+            icon="file-text",
+            tip="Edit the text that is shown on the left, or another one of the task (F2)",
+        )
         self.asked = QTabWidget()
         self.asked.setAccessibleName("What is asked")
         self.rules = QTabWidget()
@@ -72,6 +91,7 @@ class TaskScreen(Screen):
         head.addLayout(self._badges)
         head.addStretch(1)
         head.addWidget(self.value_button)
+        head.addWidget(self.edit_button)
         head.addWidget(self.run_button)
         page.addLayout(head)
         page.addWidget(self._description)
@@ -107,10 +127,14 @@ class TaskScreen(Screen):
 
     def bind(self, actions: Actions) -> None:
         actions.bind("task.run", self._run)
+        for name, text in EDITED.items():
+            actions.bind(name, partial(self._edit, text))
         self.run_button.setFocus()
 
     def leave(self, actions: Actions) -> None:
         actions.bind("task.run", None)
+        for name in EDITED:
+            actions.bind(name, None)
 
     def _announced(self, _what: str) -> None:
         if self.isVisible() and self.model.name:
@@ -121,6 +145,9 @@ class TaskScreen(Screen):
 
     def _run(self) -> None:
         self.context.go(Place("launch", self.model.name))
+
+    def _edit(self, text: str) -> None:
+        self.context.go(Place("edit", self.model.name, text=text))
 
     def _open_run(self, row: int) -> None:
         run = self.runs_model.record(row)

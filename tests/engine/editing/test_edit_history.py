@@ -21,6 +21,8 @@ ACTS = st.lists(
         st.tuples(st.just("undo")),
         st.tuples(st.just("redo")),
         st.tuples(st.just("save")),
+        st.tuples(st.just("try")),
+        st.tuples(st.just("keep")),
         st.tuples(st.just("outside"), st.text(max_size=8)),
     ),
     max_size=25,
@@ -43,6 +45,10 @@ def act(history: History, what: tuple[object, ...]) -> list[list[object]]:
             return [history.moved()]
         case ("save",):
             return [history.mark_saved()]
+        case ("try",):
+            return [history.mark_tried()]
+        case ("keep",):
+            return [history.mark_kept()]
         case ("outside", str(text)):
             return [history.rebase(text, "outside")]
     return []
