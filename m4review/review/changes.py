@@ -1,23 +1,35 @@
-"""What was changed in texts since they were signed."""
+"""What was changed in texts since they were signed: prose by sentence and cell, code by line."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
 
+from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from engine.workbench.review_types import ChangedText
 from m4review.app.context import Context
 from m4review.app.widgets import label
+from m4review.prose.view import ProseDiffView
 from m4review.review.words import text_title
 
 _CONTEXT = 3
+_WIDE = 820
+"""Pixels at 100 % from which on two versions stand side by side."""
+_PROSE = ("instruction", "skill", "operational-spec")
 
 
 class ChangesPanel(QWidget):
-    """One changed text at a time: lines that went (−) and lines that came (+)."""
+    """One changed text at a time."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -32,6 +44,10 @@ class ChangesPanel(QWidget):
         self.view.setProperty("code", True)
         self.view.setTabChangesFocus(True)
         self.view.setAccessibleName("What was changed")
+        self.prose = ProseDiffView(context)
+        self._ways = QStackedWidget()
+        self._ways.addWidget(self.view)
+        self._ways.addWidget(self.prose)
         box = QVBoxLayout(self)
         edge = context.px(6)
         box.setContentsMargins(edge, edge, edge, edge)
@@ -39,7 +55,7 @@ class ChangesPanel(QWidget):
         line.addWidget(self.choice)
         line.addWidget(self.words, 1)
         box.addLayout(line)
-        box.addWidget(self.view, 1)
+        box.addWidget(self._ways, 1)
         self.choice.currentIndexChanged.connect(self._show)
         context.theme_changed.connect(lambda: self._show(self.choice.currentIndex()))
 
@@ -52,6 +68,7 @@ class ChangesPanel(QWidget):
 
     def _show(self, at: int) -> None:
         self.view.clear()
+        self._ways.setCurrentWidget(self.view)
         if not 0 <= at < len(self._changes):
             return
         change = self._changes[at]
@@ -63,6 +80,13 @@ class ChangesPanel(QWidget):
             return
         if change.name == "manifest":
             self.words.setText("The reference was built anew: other data, or another definition.")
+        if change.name.partition(":")[0] in _PROSE:
+            self._ways.setCurrentWidget(self.prose)
+            with QSignalBlocker(self.prose.beside):  # two columns need room; no change of a setting
+                wide = self.width() >= self._context.px(_WIDE)
+                self.prose.beside.setChecked(wide and self._context.settings.get("prose.beside"))
+            self.prose.compare(change.before or "", change.after or "", "As signed", "Now")
+            return
         before = (change.before or "").splitlines()
         after = (change.after or "").splitlines()
         lines = difflib.unified_diff(before, after, "signed", "now", lineterm="", n=_CONTEXT)

@@ -99,7 +99,7 @@ class ProvenancePanel(QWidget):
         for tier in done.tiers:
             if tier.before != tier.after:
                 before, after = f"tier: {tier.before}\n", f"tier: {tier.after}\n"
-                changed.append(ChangedText(f"skill:{tier.skill}", "changed", before, after))
+                changed.append(ChangedText(f"tier:{tier.skill}", "changed", before, after))
         self.changes.show_changes(changed)
         self.changes.words.setText("" if changed else "Nothing: the files are as they should be.")
         if changed:

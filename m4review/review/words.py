@@ -118,6 +118,8 @@ def text_title(name: str) -> str:
     }  # fmt: skip
     if kind == "skill":
         return f"Skill: {rest}"
+    if kind == "tier":
+        return f"Skill: {rest}"
     if kind == "sql":
         return f"SQL: {rest}"
     return fixed.get(name, name)

@@ -69,8 +69,10 @@ class RowList(QListWidget):
         row = self.sizeHintForRow(0) if self.count() else self.fontMetrics().height()
         return max(1, min(rows, self.count())) * row + self._context.px(6)
 
-    def fit(self) -> None:
-        """Take the height of what is in it."""
+    def fit(self, most: int | None = None) -> None:
+        """Take the height of what is in it, at most so many rows."""
+        if most is not None:
+            self._most = most
         self.setMaximumHeight(self._height(self._most))
         self.updateGeometry()
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -28,6 +30,8 @@ from m4review.review.sheet.viewmodel import ReviewViewModel
 from m4review.review.words import text_title
 
 _NO_DATA = "Texts only, no data"
+_NARROW, _HIGH = 900, 560
+"""Pixels at 100 %."""
 
 
 class WritingPanel(QWidget):
@@ -65,6 +69,7 @@ class WritingPanel(QWidget):
             tip="The next question that lacks something (O)",
         )  # fmt: skip
         self.sign_button = button(context, "Sign…", self.sign, icon="pen-line", main=True, tip="F9")
+        self._foot = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._build()
         self._wire()
 
@@ -95,15 +100,17 @@ class WritingPanel(QWidget):
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setSizes([px(490), px(560)])
         page.addWidget(self.splitter, 1)
-        foot = QHBoxLayout()
-        foot.addWidget(self.state)
-        foot.addSpacing(px(12))
-        foot.addWidget(self.progress, 1)
-        foot.addWidget(label("Data", "muted"))
-        foot.addWidget(self.source)
-        foot.addWidget(self.next_open)
-        foot.addWidget(self.sign_button)
-        page.addLayout(foot)
+        told, done = QHBoxLayout(), QHBoxLayout()
+        told.addWidget(self.state)
+        told.addSpacing(px(12))
+        told.addWidget(self.progress, 1)
+        done.addWidget(label("Data", "muted"))
+        done.addWidget(self.source, 1)
+        done.addWidget(self.next_open)
+        done.addWidget(self.sign_button)
+        self._foot.addLayout(told, 1)
+        self._foot.addLayout(done)
+        page.addLayout(self._foot)
 
     def _wire(self) -> None:
         model = self._model
@@ -115,6 +122,14 @@ class WritingPanel(QWidget):
         self.answer.opened.connect(self._open)
         self.source.activated.connect(lambda _: self._bind())
         self._context.theme_changed.connect(self._fill_list)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a small window, or a large zoom, the foot has two lines and the list fewer rows."""
+        super().resizeEvent(event)
+        px, way = self._context.px, QBoxLayout.Direction
+        narrow = self.width() < px(_NARROW)
+        self._foot.setDirection(way.TopToBottom if narrow else way.LeftToRight)
+        self.list.fit(12 if self.height() >= px(_HIGH) else 4)
 
     # --- filling
 
@@ -168,6 +183,8 @@ class WritingPanel(QWidget):
                 if item.id == model.current:
                     self.list.setCurrentRow(row)
         self.list.fit()
+        if (chosen := self.list.currentItem()) is not None:
+            self.list.scrollToItem(chosen)
 
     def _fill_row(self, row: QListWidgetItem, title: str, item: str, verdict: str | None) -> None:
         lacking = item in self._model.missing
