@@ -53,6 +53,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("app.theme_dark", "Colours: dark", "View", (), "moon"),
     Command("app.jobs", "Show what is being worked on", "View", ("Ctrl+J",), "list"),
     Command("task.run", "Run an agent on this task…", "Run", ("Ctrl+R",), "play"),
+    Command("task.evidence", "Evidence for this task", "Run", ("Ctrl+E",), "stethoscope"),
     Command("task.plan", "Plan several runs…", "Run", ("Ctrl+Shift+R",), "plus"),
     Command("launcher.start", "Start the run", "Run", ("Ctrl+Return",), "play"),
     Command("launcher.cancel", "Stop the run", "Run", ("Ctrl+.",), "circle-stop"),

@@ -19,8 +19,8 @@ def trail(place: Place, title: str, run_title: str) -> Trail:
     match place.screen:
         case "task":
             return [("Worklist", WORKLIST), (place.name, None)]
-        case "launch" | "edit":
-            here = {"launch": "New run"}.get(place.screen, title)
+        case "launch" | "edit" | "evidence":
+            here = {"launch": "New run", "evidence": "Evidence"}.get(place.screen, title)
             return [("Worklist", WORKLIST), _task(place.name), (here, None)]
         case "review" | "adjudicate":
             return _review(place)

@@ -16,6 +16,7 @@ Screen = Literal[
     "adjudicate",
     "task",
     "edit",
+    "evidence",
     "launch",
     "plan",
     "queue",
@@ -46,7 +47,7 @@ class Place:
     step: int | None = None
     """Step of the run's trace, counted from 1."""
     source: str = ""
-    """Of a timeline without a run: the source of the reference."""
+    """Of a timeline without a run: the source of the reference; of evidence the data."""
     key: tuple[tuple[str, str], ...] = ()
     """Of a timeline without a run: key columns and their values as text."""
     column: str = ""
@@ -70,9 +71,8 @@ class Place:
                 return f"{SCHEME}://run/{name}/diagnosis"
             case "timeline":
                 return self._timeline(name)
-            case "edit":
-                line = f"/line/{self.line}" if self.line is not None else ""
-                return f"{SCHEME}://task/{name}/edit/{quote(self.text, safe=':')}{line}"
+            case "edit" | "evidence":
+                return self._of_task(name)
             case "compare":
                 return f"{SCHEME}://compare?{urlencode([('run', run) for run in self.runs])}"
             case "run" if self.step is not None:
@@ -85,6 +85,13 @@ class Place:
                 return f"{SCHEME}://{self.screen}/{name}"
             case other:
                 return f"{SCHEME}://{other}"
+
+    def _of_task(self, name: str) -> str:
+        if self.screen == "evidence":
+            asked = f"?{urlencode([('source', self.source)])}" if self.source else ""
+            return f"{SCHEME}://task/{name}/evidence{asked}"
+        line = f"/line/{self.line}" if self.line is not None else ""
+        return f"{SCHEME}://task/{name}/edit/{quote(self.text, safe=':')}{line}"
 
     def _timeline(self, name: str) -> str:
         if self.row is not None:
@@ -146,6 +153,9 @@ def _parse_link(text: str) -> Place:
             return Place("compare", runs=tuple(value for name, value in asked if name == "run"))
         case ["task", name, "edit", *rest] if (edited := _of_text(name, rest)) is not None:
             return edited
+        case ["task", name, "evidence"]:
+            chosen = next((value for key, value in asked if key == "source"), "")
+            return Place("evidence", name, source=chosen)
         case ["task", name, "cell"]:
             return Place("timeline", name)
         case ["task", name, "source", source, "cell"]:

@@ -39,6 +39,7 @@ from m4review.diagnosis.rows import RowsLink
 from m4review.diagnosis.view import DiagnosisScreen
 from m4review.diff.view import DiffScreen
 from m4review.editor.view import EditorScreen
+from m4review.evidence.screen import EvidenceScreen
 from m4review.launcher.view import LauncherScreen
 from m4review.models.view import ModelsScreen
 from m4review.plan.view import PlanScreen
@@ -67,6 +68,7 @@ _SECTION_OF = {
     "worklist": "worklist",
     "task": "worklist",
     "edit": "worklist",
+    "evidence": "worklist",
     "launch": "worklist",
     "reviews": "reviews",
     "review": "reviews",
@@ -109,6 +111,7 @@ class MainWindow(QMainWindow):
             "adjudicate": DecideScreen(context),
             "task": TaskScreen(context),
             "edit": EditorScreen(context),
+            "evidence": EvidenceScreen(context),
             "launch": LauncherScreen(context),
             "plan": PlanScreen(context, self.desk),
             "queue": QueueScreen(context, self.desk),

@@ -67,6 +67,13 @@ class TaskScreen(Screen):
             icon="file-text",
             tip="Edit the text that is shown on the left, or another one of the task (F2)",
         )
+        self.evidence_button = button(
+            context,
+            "Evidence",
+            self._evidence,
+            icon="stethoscope",
+            tip="What the data say of each claim of the skill (Ctrl+E)",
+        )
         self.asked = QTabWidget()
         self.asked.setAccessibleName("What is asked")
         self.rules = QTabWidget()
@@ -92,6 +99,7 @@ class TaskScreen(Screen):
         head.addStretch(1)
         head.addWidget(self.value_button)
         head.addWidget(self.edit_button)
+        head.addWidget(self.evidence_button)
         head.addWidget(self.run_button)
         page.addLayout(head)
         page.addWidget(self._description)
@@ -129,12 +137,14 @@ class TaskScreen(Screen):
         actions.bind("task.run", self._run)
         for name, text in EDITED.items():
             actions.bind(name, partial(self._edit, text))
+        actions.bind("task.evidence", self._evidence)
         self.run_button.setFocus()
 
     def leave(self, actions: Actions) -> None:
         actions.bind("task.run", None)
         for name in EDITED:
             actions.bind(name, None)
+        actions.bind("task.evidence", None)
 
     def _announced(self, _what: str) -> None:
         if self.isVisible() and self.model.name:
@@ -145,6 +155,9 @@ class TaskScreen(Screen):
 
     def _run(self) -> None:
         self.context.go(Place("launch", self.model.name))
+
+    def _evidence(self) -> None:
+        self.context.go(Place("evidence", self.model.name))
 
     def _edit(self, text: str) -> None:
         self.context.go(Place("edit", self.model.name, text=text))

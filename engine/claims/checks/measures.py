@@ -27,7 +27,9 @@ def measure_checks(material: Material, asker: Asker) -> Iterator[Check]:
     if not items:
         return
     wanted = {int((c.facts or {})["item"]) for s in material.skills for c in s.of("item")}
-    values = read_values(asker, items, wanted)
+    # Rows of an item that the dictionary lacks are said by another check.
+    read = read_values(asker, items, wanted)
+    values = {item: found for item, found in read.items() if item in items}
     for text in material.skills:
         for claim in text.of("unit"):
             found = values.get(int((claim.facts or {})["item"]))

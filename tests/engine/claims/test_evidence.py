@@ -127,6 +127,14 @@ def test_windows_and_thresholds_stand_beside_each_other() -> None:
     assert (set(lone.places), lone.reference) == ({"skill/sofa"}, False)
 
 
+def test_an_item_with_rows_that_the_dictionary_lacks_is_told(small_built_copy: Home) -> None:
+    evidence = check_evidence(
+        small_built_copy, find_task("mimic-sapsii-24h"), "mimic-demo", job=SimpleJob()
+    )
+    lost = [c for c in evidence.of("disagrees") if c.name == "item-known"]
+    assert any("51301" in check.words for check in lost)
+
+
 def test_another_kind_of_source_is_refused(small_built: Home) -> None:
     with pytest.raises(UsageError, match="is not"):
         check_evidence(small_built, find_task("eicu-gcs"), "mimic-demo", job=SimpleJob())
