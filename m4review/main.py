@@ -9,6 +9,7 @@ from typing import NoReturn
 import click
 
 from engine import __version__
+from engine.base.content import use_content
 from engine.base.errors import M4Error, UsageError
 from engine.base.paths import open_home
 
@@ -30,6 +31,13 @@ def run(
     except ImportError as error:
         return _without_qt(error)
     home = open_home(home_option)
+    if content is not None:
+        if not (content / "tasks").is_dir():
+            raise UsageError(
+                "There is no folder tasks/ in that content.",
+                todo="Name the folder that holds tasks/ and skills/.",
+            )
+        use_content(content.resolve())
     if pictures is not None:
         return save_pictures(home, pictures, address)
     return open_window(home, address, content)
@@ -64,9 +72,7 @@ def _without_qt(error: ImportError) -> int:
 )
 @click.version_option(__version__, prog_name="m4review")
 @click.argument("address", metavar="[PATH-OR-LINK]", required=False)
-def cli(
-    home: str | None, pictures: Path | None, content: Path | None, address: str | None
-) -> None:
+def cli(home: str | None, pictures: Path | None, content: Path | None, address: str | None) -> None:
     """Review tasks, skills and agent runs.
 
     PATH-OR-LINK opens a thing in the app: m4review://task/NAME, m4review://run/RUN_ID,

@@ -1,4 +1,4 @@
-"""From a row or a value to the review that waits: the key F6, and buttons in diff and timeline."""
+"""From a row or a value to the review that waits (F6), and from a task's page to its review."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from m4review.review.words import LANE
 if TYPE_CHECKING:
     from m4review.app.window import MainWindow
     from m4review.diff.view import DiffScreen
+    from m4review.task.view import TaskScreen
     from m4review.timeline.view import TimelineScreen
 
 NOWHERE = "Go to a row first."
@@ -26,6 +27,7 @@ class FlagLink(QObject):
         super().__init__(window)
         self._window, self._context = window, window.context
         self._diff = cast("DiffScreen", window.screens["diff"])
+        self._task = cast("TaskScreen", window.screens["task"])
         self._timeline = cast("TimelineScreen", window.screens["timeline"])
         tip = "Put its address into the review of this task that waits for you (F6)"
         self.buttons = [
@@ -42,6 +44,14 @@ class FlagLink(QObject):
     def _bind(self) -> None:
         here = self._window.stack.currentWidget() in (self._diff, self._timeline)
         self._window.actions_of.bind("review.flag", self.flag if here else None)
+        if self._window.stack.currentWidget() is self._task:
+            self._window.actions_of.bind("review.open", self._review)
+        elif self._window.stack.currentWidget() is not self._window.screens["reviews"]:
+            self._window.actions_of.bind("review.open", None)
+
+    def _review(self) -> None:
+        if self._task.model.name:
+            self._context.go(Place("review", self._task.model.name))
 
     @property
     def place(self) -> Place | None:

@@ -234,15 +234,23 @@ def test_what_a_bundle_holds_is_told_before(
     team: Team, window_of: WindowOf, tmp_path: Path
 ) -> None:
     to = tmp_path / "out"
-    window = window_of("anna", True, to)
+    bench = team.at("anna")
+    bench.flag_row(TASK, "units", "m4review://task/x/source/s/cell?key.stay_id=30000001")
+    team.reviews("anna")
+    window = window_of("anna", True, True, to)
     screen = reviews_of(window)
     window.actions_of.trigger("review.export")
     until(window, lambda: to.with_suffix(".zip").is_file())
     told = window.context.interaction.said[0]
     assert "People 3" in told
     assert "Sealed reviews stay sealed" in told
+    # Nobody said that these data are free: rows leave only after a question, and it is recorded.
+    assert "the audit log records it" in window.context.interaction.said[1]
+    assert "export.reviews" in [entry.what for entry in bench.audit_log()]
     with zipfile.ZipFile(to.with_suffix(".zip")) as bundle:
         assert not [name for name in bundle.namelist() if "draft" in name]
+        assert len([name for name in bundle.namelist() if name.startswith("annexes/")]) == 1
+        assert not any(b"30000001" in bundle.read(name) for name in bundle.namelist())
     assert screen.errors.error is None
 
 

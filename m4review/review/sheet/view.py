@@ -201,7 +201,14 @@ class ReviewScreen(Screen):
     def _result_words(self, page: ReviewPage) -> str:
         differs = sum(bool(item.differs) for item in page.items)
         words = f"Adjudicator: {page.standing.adjudicator}."
-        if differs:
+        mine = [
+            item.outcome.item.title
+            for item in page.items
+            if any(voice.mine and voice.by in item.differs for voice in item.voices)
+        ]
+        if mine:
+            words += f" It was decided otherwise than you said: {', '.join(mine)}."
+        elif differs:
             words += f" The decision is not the first verdict of somebody in {differs} questions."
         if page.changed:
             names = ", ".join(change.name for change in page.changed)
