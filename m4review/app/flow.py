@@ -59,16 +59,26 @@ class FlowLayout(QLayout):
         return size
 
     def _place(self, rect: QRect, *, move: bool) -> int:
-        """Lay the widgets out; returns the height that they take."""
-        x, y, line = rect.x(), rect.y(), 0
+        """Lay the widgets out, those of a line on one middle; returns the height they take."""
+        x, y, height = rect.x(), rect.y(), 0
+        line: list[tuple[QLayoutItem, QRect]] = []
         for item in self._items:
             if item.isEmpty():
                 continue
             hint = item.sizeHint()
             if x > rect.x() and x + hint.width() > rect.right() + 1:
-                x, y, line = rect.x(), y + line + self.spacing(), 0
-            if move:
-                item.setGeometry(QRect(QPoint(x, y), hint))
+                _settle(line, height, move=move)
+                x, y, height = rect.x(), y + height + self.spacing(), 0
+            line.append((item, QRect(QPoint(x, y), hint)))
             x += hint.width() + self.spacing()
-            line = max(line, hint.height())
-        return y + line - rect.y()
+            height = max(height, hint.height())
+        _settle(line, height, move=move)
+        return y + height - rect.y()
+
+
+def _settle(line: list[tuple[QLayoutItem, QRect]], height: int, *, move: bool) -> None:
+    """Give the widgets of a finished line their places, and begin a new line."""
+    for item, place in line:
+        if move:
+            item.setGeometry(place.translated(0, (height - place.height()) // 2))
+    line.clear()

@@ -102,7 +102,7 @@ class IconButton(QPushButton):
     """A push button whose icon follows the theme."""
 
     def __init__(self, context: Context, text: str, icon: str, *, main: bool) -> None:
-        super().__init__(f" {text}" if icon else text)  # Qt sets icon and text too close
+        super().__init__(f" {text}" if icon and text else text)  # Qt sets them too close
         self.setAccessibleName(text)
         self._context, self._icon_name, self._main = context, icon, main
         self.setAutoDefault(False)

@@ -48,7 +48,7 @@ class ColumnsPanel(QWidget):
         self.reset = button(context, "All as at first", self._reset, icon="refresh-cw")
         column = QVBoxLayout(self)
         edge = context.px(8)
-        column.setContentsMargins(edge, edge, 0, 0)
+        column.setContentsMargins(edge, edge, edge, edge)
         column.addWidget(label("Drag, or use the buttons. Unchecked ones are hidden.", "muted",
                                wrap=True))  # fmt: skip
         column.addWidget(self.list, 1)

@@ -75,7 +75,6 @@ class FilterBar(QWidget):
         self.chosen.hide()
         self.sql = QLineEdit()
         self.sql.setAccessibleName("Condition in SQL")
-        self.sql.setPlaceholderText("heart_rate__agent > 300 AND heart_rate__status = 'different'")
         self.sql.setClearButtonEnabled(True)
         self.sql.returnPressed.connect(lambda: model.show_typed(self.sql.text()))
         self.sql_line = QWidget()
@@ -144,7 +143,10 @@ class FilterBar(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         # What breaks into more lines needs their height; the page would squeeze it otherwise.
-        self.setMinimumHeight(self.heightForWidth(event.size().width()))
+        self._need_height()
+
+    def _need_height(self) -> None:
+        self.setMinimumHeight(self.heightForWidth(self.width()))
 
     def set_layout_of(self, layout: Layout) -> None:
         """Offer the columns of an opened file."""
@@ -153,6 +155,10 @@ class FilterBar(QWidget):
             self.column.addItem("any column", None)
             for column in layout.scored:
                 self.column.addItem(column.name, column.index)
+        example = layout.scored[0].name if layout.scored else "column"
+        self.sql.setPlaceholderText(
+            f"{example}__status = 'different' AND {example}__agent IS NOT NULL"
+        )
         offered = [name for name in names(layout) if not is_field(name)]
         self.sql.setToolTip(
             "A condition over the columns of an export, in SQL; Enter applies it.\n"
@@ -165,6 +171,7 @@ class FilterBar(QWidget):
         """Show the line for a condition in SQL, or put it away."""
         on = not self.sql_line.isVisible()
         self.sql_line.setVisible(on)
+        self._need_height()
         if on:
             self.sql.setFocus()
         else:
@@ -191,15 +198,6 @@ class FilterBar(QWidget):
             name = self._model.layout.scored[query.pair.column].name
             left, right = words_of(query.pair.reference), words_of(query.pair.agent)
             self.pair.setText(f"{name}: {left} → {right}   ×")
-        self.chosen.setVisible(query.chosen is not None)
-        if query.chosen is not None:
-            room = self.chosen.maximumWidth() - self._context.px(40)
-            shown = self.chosen.fontMetrics().elidedText(
-                query.chosen.words, Qt.TextElideMode.ElideRight, room
-            )
-            self.chosen.setText(f"{shown}   ×")
-            self.chosen.setAccessibleName(f"Only: {query.chosen.words}")
-            self.chosen.setToolTip(f"Shows only: {query.chosen.words}\nClick to take it away.")
         self.chosen.setVisible(query.chosen is not None)
         if query.chosen is not None:
             room = self.chosen.maximumWidth() - self._context.px(40)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import ceil
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QRect, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSlider,
@@ -150,6 +150,18 @@ class Values(Half):
         bar = self.horizontalScrollBar()
         bar.actionTriggered.connect(self._asked)
         bar.valueChanged.connect(self._moved)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._diff.rowCount() == 0:
+            with QPainter(self.viewport()) as painter:
+                painter.setFont(self._drawing.font)
+                painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
+                painter.drawText(
+                    self.viewport().rect(),
+                    int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap),
+                    "No row passes the filters.\nClear them (Ctrl+Backspace) to see all rows.",
+                )
 
     def stops(self) -> list[int]:
         """Where the table may stand (`snap.stops`)."""

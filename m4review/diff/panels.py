@@ -106,15 +106,17 @@ class ColumnPanel(QWidget):
         self._statistics: ColumnStatistics | None = None
         outer = QVBoxLayout(self)
         edge = context.px(8)
-        outer.setContentsMargins(edge, edge, 0, 0)
+        outer.setContentsMargins(edge, edge, edge, edge)
         self.choice = QComboBox()
         self.choice.setAccessibleName("Column whose statistics are shown")
+        self.choice.setToolTip("Column whose statistics are shown, with its mismatches")
         self.choice.currentIndexChanged.connect(
             lambda _: self.column_chosen.emit(self.choice.currentData())
         )
         outer.addWidget(self.choice)
         inner = QWidget()
         self._body = QVBoxLayout(inner)
+        self._body.setContentsMargins(0, 0, context.px(4), 0)
         outer.addWidget(scrolled(inner), 1)
         self.pairs: QTableWidget | None = None
         context.theme_changed.connect(self._draw)
@@ -126,7 +128,7 @@ class ColumnPanel(QWidget):
         self.choice.clear()
         for column in layout.scored:
             self.choice.addItem(
-                f"{column.name}   ({layout.mismatches_of(column.index):,} mismatches)", column.index
+                f"{column.name}   ≠ {layout.mismatches_of(column.index):,}", column.index
             )
         self.choice.blockSignals(False)
 

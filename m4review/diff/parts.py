@@ -81,8 +81,10 @@ class DiffParts(Screen):
         self.busy.setFixedWidth(context.px(180))
         self.stop = button(context, "Cancel", self.model.cancel)
         self.previous = button(
-            context, "Previous", lambda: self.step(-1), icon="chevron-up", tip="Shift+F8 or P"
-        )
+            context, "", lambda: self.step(-1), icon="chevron-up",
+            tip="Previous mismatch (Shift+F8 or P)",
+        )  # fmt: skip
+        self.previous.setAccessibleName("Previous mismatch")
         self.next = button(
             context, "Next mismatch", lambda: self.step(1), icon="chevron-down", tip="F8 or N"
         )

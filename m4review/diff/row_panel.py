@@ -86,9 +86,11 @@ class RowPanel(QWidget):
         super().__init__()
         self._context = context
         outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
+        edge = context.px(8)  # the screens that lead on from a row put buttons below
+        outer.setContentsMargins(edge, 0, edge, edge)
         inner = QWidget()
         self._body = QVBoxLayout(inner)
+        self._body.setContentsMargins(0, edge, context.px(4), edge)
         outer.addWidget(scrolled(inner))
         self._detail: RowDetail | None = None
         self._keys: list[tuple[QLabel, QLabel]] = []

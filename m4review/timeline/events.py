@@ -105,6 +105,14 @@ class EventList(ListTable):
         self.setColumnHidden(2, not has_end)
         self._quiet = False
 
+    def show_first_used(self) -> None:
+        """Begin with the first row that was used: hundreds of others may stand before it."""
+        for row in range(self.records.rowCount()):
+            record = self.records.record(row)
+            if record is not None and record[1].role == ROLES[0]:
+                self.scrollTo(self.records.index(row, 0), self.ScrollHint.PositionAtTop)
+                return
+
     def select(self, event: int) -> None:
         """Select an event without telling it again."""
         row = self.records.row_of(event)

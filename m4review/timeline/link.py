@@ -22,7 +22,7 @@ class ValueLink(QObject):
         super().__init__(diff)
         self._context, self._diff, self._stack, self._actions = context, diff, stack, actions
         self.button = button(
-            context, "Where does this value come from?", self.ask, icon="history",
+            context, "Where is it from?", self.ask, icon="history",
             tip="The reference's source rows, window and arithmetic, beside the agent's SQL (F7)",
         )  # fmt: skip
         rows = diff.row_panel.layout()

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
     QHBoxLayout,
+    QHeaderView,
     QPlainTextEdit,
     QSplitter,
     QTreeWidget,
@@ -51,8 +52,10 @@ class ValuePanel(QWidget):
         self._context = context
         inner = QWidget()
         self._body = QVBoxLayout(inner)
+        edge = context.px(8)
+        self._body.setContentsMargins(0, edge, 0, edge)
         outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setContentsMargins(edge, 0, edge, edge)
         outer.addWidget(ColumnScroll(inner))
 
     def show_page(self, page: CellPage | None, clock: Clock | None, untimed: int) -> None:
@@ -127,6 +130,10 @@ class StepsPanel(QWidget):
         self.tree.setHeaderLabels(["Made of", "Value"])
         self.tree.setAccessibleName("How the reference's value was made")
         self.tree.setUniformRowHeights(True)
+        header = self.tree.header()  # a long name is cut, never a value
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.sql = sql_box(context, "SQL that made the chosen value")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
@@ -149,7 +156,7 @@ class StepsPanel(QWidget):
             parent = stack[-1][1] if stack else self.tree.invisibleRootItem()
             item = QTreeWidgetItem(parent, [step.name, shown_value(step.value)])
             item.setData(0, _STEP, step)
-            item.setToolTip(0, step.expression)
+            item.setToolTip(0, f"{step.name}\n{step.expression}")
             stack.append((step.depth, item))
             below = {other.name for other in steps}
             for name, value in step.inputs.items():
@@ -157,7 +164,6 @@ class StepsPanel(QWidget):
                     given = QTreeWidgetItem(item, [name, shown_value(value)])
                     given.setToolTip(0, "read by it")
         self.tree.expandToDepth(1)
-        self.tree.resizeColumnToContents(0)
         first = self.tree.topLevelItem(0)
         if first is not None:
             self.tree.setCurrentItem(first)

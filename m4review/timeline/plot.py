@@ -18,9 +18,10 @@ from engine.diagnosis.lineage import Role
 from m4review.app.context import Context
 from m4review.app.plots import calm
 from m4review.timeline.axis import TimeAxis
+from m4review.timeline.labels import Room, placed
 from m4review.timeline.symbols import brush_of, pen_of
 from m4review.timeline.tracks import Span, Tracks
-from m4review.timeline.words import LOOKS, ROLES, Clock, event_words, value_words
+from m4review.timeline.words import LOOKS, ROLES, Clock, event_words
 
 _LABELS = 60
 """Values that are written beside marks at most."""
@@ -102,7 +103,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             self.axis.set_clock(clock)
         self.draw()
         if tracks is not None:
-            self.view.setLimits(yMin=-1.5, yMax=len(tracks.names) + 0.5)
+            self.view.setLimits(yMin=-2, yMax=len(tracks.names) + 2)
             self.fit_window()
 
     def show_roles(self, roles: frozenset[Role]) -> None:
@@ -262,26 +263,20 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             wanted = np.flatnonzero(seen & (tracks.role == 0))
         if self.current >= 0 and self.current not in wanted and seen[self.current]:
             wanted = np.append(wanted, self.current)
-        room = (right - left) * self._context.px(52) / max(1, self.view.width())
-        beside = (right - left) * self._context.px(8) / max(1, self.view.width())
+        px, metrics = self._context.px, QFontMetrics(self.font())
+        pixel = (right - left) / max(1, self.view.width())
+        room = Room(
+            pixel=pixel, line=px(14) * self.view.viewPixelSize()[1], near=px(8), edge=px(6),
+            least=px(36), width=metrics.horizontalAdvance,
+            cut=lambda text, most: metrics.elidedText(text, Qt.TextElideMode.ElideRight, most),
+        )  # fmt: skip
         behind = QColor(theme.surface)
         behind.setAlpha(190)
-        last: dict[int, float] = {}
-        for event in sorted(wanted[: 20 * _LABELS], key=lambda e: tracks.start[e]):
-            track, x = int(tracks.track[event]), float(tracks.start[event])
-            if x - last.get(track, -1e18) < room and event != self.current:
-                continue
-            if len(self._labels) >= _LABELS:
-                break
-            last[track] = x
-            text = pyqtgraph.TextItem(
-                value_words(tracks.events[event])[:24],
-                color=theme.text,
-                fill=behind,
-                anchor=(0, 0.5),
-            )
+        events = [int(event) for event in wanted[: 20 * _LABELS]]
+        for event, words in placed(tracks, events, self.current, room, _LABELS):
+            text = pyqtgraph.TextItem(words, color=theme.text, fill=behind, anchor=(0, 0.5))
             text.setFont(self.font())
-            text.setPos(x + beside, float(tracks.height[event]))
+            text.setPos(float(tracks.start[event]) + room.near * pixel, float(tracks.height[event]))
             text.setZValue(30)
             self.addItem(text, ignoreBounds=True)
             self._labels.append(text)
@@ -315,7 +310,9 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         # before it is laid out its height says nothing
         height = max(self.height(), self._context.px(_HEIGHT))
         fit = max(3, height // self._context.px(_TALL))
-        self._set_tracks(-0.7, min(len(self.tracks.names), fit) - 0.3)
+        # Above and below there is room for the words at the edges of stay and windows.
+        below = 0.2 + 0.6 * min(3, len(self.tracks.windows))
+        self._set_tracks(-1.2, min(len(self.tracks.names), fit) - 0.3 + below)
         if len(self.tracks.names) > fit:
             items = len(self.tracks.names)
             self.pointed.emit(

@@ -288,6 +288,7 @@ class TimelineScreen(Screen):
         self.plot.show_tracks(model.tracks, model.clock)
         self.chips.show_counts(model.counts)
         self._fill_events()
+        QTimer.singleShot(0, self.events, self.events.show_first_used)  # once it is laid out
         self._fill_values()
         self.steps.show_steps(page.lineage.steps if page is not None else ())
         self.agent.show_page(page)

@@ -19,6 +19,7 @@ from m4review.app.links import Place
 from m4review.app.window import MainWindow
 from m4review.diff.layout import CellStatus, KeyStatus
 from m4review.timeline.cell import AgentSide, CellPage, Statement, naming
+from m4review.timeline.labels import Room, placed
 from m4review.timeline.tracks import lay_out
 from m4review.timeline.view import TimelineScreen
 from m4review.timeline.words import LOOKS, ROLES, clock_of, event_words, verified_words
@@ -98,6 +99,35 @@ def test_events_are_laid_out_by_item_and_time() -> None:
     low, high = tracks.of_window()
     assert low < tracks.windows[0].start < tracks.windows[0].end < high  # type: ignore[operator]
     assert tracks.of_stay()[1] == pytest.approx(14.5 + 48 + 0.04 * 48)
+
+
+def test_values_are_written_where_they_cover_nothing_that_counts() -> None:
+    lineage = cell(
+        event("decisive", 1, "Endotracheal tube", item="Device", unit=""),
+        event("decisive", 1.5, "Endotracheal tube", item="Device", unit=""),  # right in the way
+        event(
+            "decisive", 10, "Endotracheal tube", item="Device", unit=""
+        ),  # some room up to the next
+        event("decisive", 16, "Nasal cannula", item="Device", unit=""),
+        event("decisive", 10, 120.0),  # numbers stand whole or not at all
+        event("decisive", 10.4, 120.0),
+        event("entered", 9.9, 120.0),
+    )
+    tracks = lay_out(lineage, clock_of(lineage, offsets=False))
+    room = Room(
+        pixel=0.05, line=0.5, near=8, edge=6, least=36, width=lambda text: 7 * len(text),
+        cut=lambda text, most: text[: most // 7 - 1] + "…",
+    )  # fmt: skip
+    found = dict(placed(tracks, range(7), -1, room, 40))
+    assert found == {
+        1: "Endotracheal tube",
+        2: "Endotracheal …",
+        3: "Nasal cannula",
+        5: "120 bpm",
+    }
+    chosen = placed(tracks, range(7), 0, room, 40)
+    assert chosen[0] == (0, "Endotracheal tube")
+    assert len(placed(tracks, range(7), -1, room, 2)) == 2
 
 
 def test_offsets_are_told_as_hours_from_unit_admission() -> None:
