@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from engine.claims import Check, Evidence
 from m4review.app import icons
 from m4review.app.context import Context
+from m4review.app.flow import FlowLayout
 from m4review.app.highlight import SqlHighlighter
 from m4review.app.widgets import button, label
 from m4review.evidence.groups import Group, range_of
@@ -77,13 +78,12 @@ class CheckCard(QFrame):
         self._query: QWidget | None = None
 
     def _head(self, *, attachable: bool) -> None:
-        line = QHBoxLayout()
+        line = FlowLayout(spacing=self._context.px(6))
         icon, word = badge_row(self._context, sign_of(self.check))
         line.addWidget(icon)
         line.addWidget(word)
         line.addWidget(label(title_of(self.check), "heading"))
         line.addWidget(label(AGAINST[self.check.against], "muted"))
-        line.addStretch(1)
         if attachable:
             line.addWidget(
                 button(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
@@ -33,10 +33,11 @@ class EvidenceTree(QTreeView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(True)
-        self.setIndentation(context.px(14))
         self.data_model = QStandardItemModel(self)
         self.setModel(self.data_model)
         self.selectionModel().currentChanged.connect(self._current)
+        context.theme_changed.connect(self._size)
+        self._size()
 
     def fill(self, sections: Iterable[Section], unread: tuple[Unread, ...]) -> None:
         """Show sections; what was current stays current where it is still there."""
@@ -122,6 +123,11 @@ class EvidenceTree(QTreeView):
             event.accept()
             return
         super().keyPressEvent(event)
+
+    def _size(self) -> None:
+        side = self._context.px(16)
+        self.setIconSize(QSize(side, side))
+        self.setIndentation(self._context.px(14))
 
     def _head(self, title: str, count: int) -> QStandardItem:
         item = QStandardItem(f"{title}   ({count})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -23,6 +23,7 @@ from engine.base.errors import M4Error
 from engine.claims import Check, Unread, attachment
 from m4review.app import icons
 from m4review.app.context import Context
+from m4review.app.flow import FlowLayout
 from m4review.app.jobs import Progress
 from m4review.app.widgets import (
     ColumnScroll,
@@ -43,6 +44,8 @@ from m4review.evidence.tree import EvidenceTree
 from m4review.evidence.viewmodel import EvidenceModel
 from m4review.evidence.words import KINDS, ORDER, OUTCOMES, colour, count_words, provenance
 
+_NARROW = 860
+"""Below this width text and cards stand under the list."""
 _PAUSE = 150
 """Milliseconds after the last key before the list is searched."""
 
@@ -151,23 +154,23 @@ class EvidencePanel(QWidget):
         right.addWidget(self.beside)
         right.addWidget(self._scroll)
         right.setSizes([px(230), px(380)])
-        halves = QSplitter(Qt.Orientation.Horizontal)
-        halves.setChildrenCollapsible(False)
-        halves.addWidget(self.tabs)
-        halves.addWidget(right)
-        halves.setSizes([px(520), px(640)])
+        self._halves = QSplitter(Qt.Orientation.Horizontal)
+        self._halves.setChildrenCollapsible(False)
+        self._halves.addWidget(self.tabs)
+        self._halves.addWidget(right)
+        self._halves.setSizes([px(520), px(640)])
         whole = QWidget()
         inner = QVBoxLayout(whole)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.addLayout(self._filters())
-        inner.addWidget(halves, 1)
+        inner.addWidget(self._halves, 1)
         self._stack.addWidget(self.none)
         self._stack.addWidget(whole)
         page.addWidget(self._stack, 1)
         self._paint_chips()
 
-    def _filters(self) -> QHBoxLayout:
-        line = QHBoxLayout()
+    def _filters(self) -> FlowLayout:
+        line = FlowLayout(spacing=self.context.px(6))
         for outcome in ORDER:
             chip = QPushButton()
             chip.setCheckable(True)
@@ -178,7 +181,8 @@ class EvidencePanel(QWidget):
             self.chips[outcome] = chip
             line.addWidget(chip)
         line.addWidget(self.kinds)
-        line.addWidget(self.search, 1)
+        self.search.setMinimumWidth(self.context.px(240))
+        line.addWidget(self.search)
         return line
 
     def _wire(self) -> None:
@@ -386,6 +390,13 @@ class EvidencePanel(QWidget):
     def _failed(self, error: M4Error) -> None:
         self.errors.show_error(error)
         self._say()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < self.context.px(_NARROW)
+        way = Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal
+        if self._halves.orientation() != way:
+            self._halves.setOrientation(way)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QPushButton, QVBoxLayout, QWidget
 
 from engine.base.errors import M4Error
 from engine.workbench import TextVersion
 from m4review.app.context import Context
+from m4review.app.flow import FlowLayout
 from m4review.app.widgets import ElidedLabel, ErrorPanel, button, label
 from m4review.prose.page import DiffPage
 from m4review.prose.rows import DiffRow, as_text, rows_of, summary
@@ -46,7 +47,7 @@ class ProseDiffView(QWidget):
         self.versions.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
-        self.versions.setMinimumContentsLength(24)
+        self.versions.setMinimumContentsLength(28)
         self.file_button = button(
             context, "File…", self._choose_file, icon="folder-open", tip="Compare with any file"
         )
@@ -76,12 +77,11 @@ class ProseDiffView(QWidget):
     def _build(self) -> None:
         rows = QVBoxLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
-        line = QHBoxLayout()
+        line = FlowLayout(spacing=self.context.px(6))
         self._with = label("Compared with")
         line.addWidget(self._with)
-        line.addWidget(self.versions, 1)
+        line.addWidget(self.versions)
         line.addWidget(self.file_button)
-        line.addSpacing(self.context.px(8))
         line.addWidget(self.beside)
         line.addWidget(self.only)
         line.addWidget(self.previous)
