@@ -82,14 +82,22 @@ def test_answers_are_taken_back_and_kept(team: Team, window_of: WindowOf) -> Non
     model.refer("instruction", 2, 4)
     assert not model.attach("anchors", {"text": "instruction", "lines": "2-4"})
     model.set_words("why")
+    check = {
+        "name": "item-unit", "words": "as in the data", "query": "SELECT 1", "date": "2026-11-30",
+        "source_sha256": "0" * 64,
+    }  # fmt: skip
+    for _ in range(2):
+        screen.writing.evidence.attach.emit(check)
+    assert model.entry_of("units")["evidence"] == [check]
     assert "units" not in model.missing
     model.choose("windows")
     model.answer("agree")
     model.undo()
     assert model.current == "windows"
     assert model.entry_of("windows")["verdict"] is None
+    model.undo()  # the evidence
     model.undo()  # the lines; words have an undo of their own
-    assert model.entry_of("units")["anchors"] == []
+    assert model.entry_of("units")["anchors"] == model.entry_of("units")["evidence"] == []
     assert model.entry_of("units")["text"] == "why"
     model.choose("units")
     model.answer("agree")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
@@ -21,6 +24,7 @@ from engine.base.errors import M4Error
 from m4review.app.context import Context
 from m4review.app.links import parse
 from m4review.app.widgets import ColumnScroll, button, label, set_tone
+from m4review.evidence.view import EvidencePanel
 from m4review.review.changes import ChangesPanel
 from m4review.review.marks import answer_icon
 from m4review.review.sheet.answer import AnswerPanel, RowList
@@ -49,6 +53,7 @@ class WritingPanel(QWidget):
         self.texts = TextsPanel(context)
         self.beside = QTabWidget()
         self.beside.setAccessibleName("Texts and evidence")
+        self.evidence = EvidencePanel(context, attachable=True)
         self.changes = ChangesPanel(context)
         self.note = QFrame()
         self.note.setObjectName("notePanel")
@@ -92,6 +97,7 @@ class WritingPanel(QWidget):
         self.left = ColumnScroll(inner)
         self.beside.setTabBarAutoHide(True)
         self.beside.addTab(self.texts, "Texts")
+        self.beside.addTab(self.evidence, "Evidence")
         self.beside.addTab(self.changes, "Changed since")
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setChildrenCollapsible(False)
@@ -120,6 +126,8 @@ class WritingPanel(QWidget):
         self.list.currentRowChanged.connect(self._row)
         self.texts.referred.connect(model.refer)
         self.answer.opened.connect(self._open)
+        self.beside.currentChanged.connect(lambda _: self._look_at_evidence())
+        self.evidence.attach.connect(self._attach)
         self.source.activated.connect(lambda _: self._bind())
         self._context.theme_changed.connect(self._fill_list)
 
@@ -150,9 +158,25 @@ class WritingPanel(QWidget):
             for name in sheet.sources:
                 self.source.addItem(name, name)
             self.source.setCurrentIndex(max(0, self.source.findData(sheet.draft["source"] or "")))
+        self._look_at_evidence()
         self._texts_changed()
         self._item_changed()
         self._fill_state()
+
+    def _look_at_evidence(self) -> None:
+        """Only what is looked at is read."""
+        sheet = self._model.sheet
+        if sheet is not None and self.beside.currentWidget() is self.evidence:
+            self.evidence.show_task(sheet.task, str(sheet.draft["source"] or ""))
+
+    def _attach(self, check: Mapping[str, Any]) -> None:
+        """A check becomes part of the answer that is shown."""
+        sheet = self._model.sheet
+        if sheet is not None:
+            new = self._model.attach("evidence", dict(check))
+            title = sheet.checklist.item(self._model.current).title
+            words = "Attached to" if new else "It is attached already to"
+            self._context.told.emit(f"{words}: {title}.")
 
     def forget(self) -> None:
         """Let go of what was written."""
