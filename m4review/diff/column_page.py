@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
@@ -58,6 +59,11 @@ class ColumnPage(QWidget):
         self._body = QVBoxLayout(inner)
         self._body.setContentsMargins(0, 0, context.px(8), 0)
         self.area = ColumnScroll(inner)
+        self._left: list[Callable[[], object]] = []
+        self._next = QTimer(self)
+        self._next.setSingleShot(True)
+        self._next.setInterval(0)
+        self._next.timeout.connect(self._draw_next)
         self._build()
         model.study_changed.connect(self.show_study)
         model.progressed.connect(self._progress)
@@ -132,7 +138,7 @@ class ColumnPage(QWidget):
     def show_study(self, study: ColumnStudy | None, *, same: bool = False) -> None:
         """Show a study (None: it is being made)."""
         place = self.area.verticalScrollBar().value() if same else 0
-        self._study = study
+        self._study, self._left = study, []
         clear(self._body)
         self.charts, self.tables, self.matrix = {}, {}, None
         self.again.hide()
@@ -153,16 +159,30 @@ class ColumnPage(QWidget):
             f"Compared as {scored.compared_as}{limit}."
         )
         self._statuses(study)
+        left: list[Callable[[], object]] = []
         if study.confusion is not None:
-            self._confusion(study)
+            left.append(partial(self._confusion, study))
         if study.histogram is not None:
-            self._histogram(study, times=scored.compared_as == "time")
+            left.append(partial(self._histogram, study, times=scored.compared_as == "time"))
         if study.scatter is not None:
-            self._scatter(study.scatter)
+            left.append(partial(self._scatter, study.scatter))
         if study.curve:
-            self._curve(study, unit)
-        self._body.addStretch(1)
-        self.area.verticalScrollBar().setValue(place)
+            left.append(partial(self._curve, study, unit))
+        left.append(partial(self._body.addStretch, 1))
+        left.append(partial(self.area.verticalScrollBar().setValue, place))
+        self._left = left
+        self._next.start()
+
+    def _draw_next(self) -> None:
+        """One card at a time: a chart takes a moment to make, and the window must stay alive."""
+        if self._left:
+            self._left.pop(0)()
+            self._next.start()
+
+    @property
+    def drawn(self) -> bool:
+        """Does the whole page stand?"""
+        return self._study is not None and not self._left
 
     def _card(self, title: str, note: str, *parts: QWidget) -> None:
         frame = QFrame()

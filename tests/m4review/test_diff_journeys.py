@@ -193,11 +193,16 @@ def test_the_rows_shown_are_written_to_a_file(
     assert (entry.what, entry.facts["rows"]) == ("export.file", len(made.mismatching))
 
 
+def drawn(screen: DiffScreen) -> bool:
+    """Does the column page stand?"""
+    return screen.page is not None and screen.page.drawn
+
+
 def test_every_figure_of_the_column_page_leads_to_its_rows(
     window: MainWindow, screen: DiffScreen
 ) -> None:
     screen.show_page(0)
-    until(window, lambda: screen.columns.study is not None)
+    until(window, lambda: drawn(screen))
     page = screen.page
     assert page is not None
     assert set(page.charts) == {"histogram", "scatter", "curve"}
@@ -210,12 +215,12 @@ def test_every_figure_of_the_column_page_leads_to_its_rows(
     until(window, lambda: shown(screen) == expected)
     assert screen._stack.currentWidget() is screen.grid
     screen.show_page(0)
-    settle(window)
+    until(window, lambda: drawn(screen))
     table = page.tables["nulls"]
     table.cellActivated.emit(2, 0)
     until(window, lambda: shown(screen) == table.rows[2].count)
     screen.show_page(3)
-    until(window, lambda: page.matrix is not None)
+    until(window, lambda: page.matrix is not None and drawn(screen))
     assert page.matrix is not None
     cell = next(c for c in page.matrix._found.cells if c.reference != c.agent)
     page.matrix.chosen.emit(cell)
@@ -224,7 +229,7 @@ def test_every_figure_of_the_column_page_leads_to_its_rows(
 
 def test_a_click_on_a_bar_is_a_click_on_its_rows(window: MainWindow, screen: DiffScreen) -> None:
     screen.show_page(0)
-    until(window, lambda: screen.columns.study is not None and screen.page is not None)
+    until(window, lambda: drawn(screen))
     assert screen.page is not None
     chart = screen.page.charts["histogram"]
     box = chart.plot.getPlotItem().vb
@@ -237,7 +242,7 @@ def test_a_click_on_a_bar_is_a_click_on_its_rows(window: MainWindow, screen: Dif
 
 def test_the_curve_tries_a_tolerance(window: MainWindow, screen: DiffScreen) -> None:
     screen.show_page(0)
-    until(window, lambda: screen.columns.study is not None and screen.page is not None)
+    until(window, lambda: drawn(screen))
     assert screen.page is not None
     table = screen.page.tables["curve"]
     table.cellActivated.emit(len(table.rows) - 1, 0)
