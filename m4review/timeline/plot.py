@@ -266,7 +266,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         px, metrics = self._context.px, QFontMetrics(self.font())
         pixel = (right - left) / max(1, self.view.width())
         room = Room(
-            pixel=pixel, line=px(14) * self.view.viewPixelSize()[1], near=px(8), edge=px(6),
+            pixel=pixel, line=px(16) * self.view.viewPixelSize()[1], near=px(8), edge=px(6),
             least=px(36), width=metrics.horizontalAdvance,
             cut=lambda text, most: metrics.elidedText(text, Qt.TextElideMode.ElideRight, most),
         )  # fmt: skip
