@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
-from engine.base.errors import MissingPrerequisite
+from engine.base.errors import Cancelled, M4Error, MissingPrerequisite
 from engine.cli.context import CliContext, pass_context
 from engine.isolation.machine import Finding, look_around
 from engine.workbench.condition import data_care
+from engine.workbench.reachable import agent_programs, endpoints
 
 
 def _lines(finding: Finding) -> list[str]:
@@ -17,13 +20,31 @@ def _lines(finding: Finding) -> list[str]:
 
 
 @click.command(name="doctor")
+@click.option(
+    "--endpoints",
+    "ask",
+    is_flag=True,
+    help="Ask each endpoint that is set up for its models; without it nothing is sent to anybody.",
+)
 @pass_context
-def command(context: CliContext) -> None:
+def command(context: CliContext, ask: bool) -> None:
     """Say what works on this machine and what is missing.
 
     Exit status 4 if something is missing without which nothing can be run.
     """
-    findings = (*look_around(context.home), *data_care(context.home))
+    with context.job() as job:
+        findings = [*look_around(context.home), *data_care(context.home)]
+        looks: dict[str, Iterator[Finding]] = {
+            "agents": agent_programs(context.home),
+            "endpoints": endpoints(context.home, ask=ask, job=job),
+        }
+        for name, look in looks.items():
+            try:
+                findings += look
+            except Cancelled:
+                raise
+            except M4Error as error:
+                findings.append(Finding(name, "limited", error.text, error.todo))
     missing = [finding for finding in findings if finding.state == "missing"]
     context.result(
         {

@@ -70,11 +70,18 @@ def list_command(context: CliContext) -> None:
 @click.option("--api", required=True, type=click.Choice(get_args(Api)), help="What it speaks.")
 @click.option("--url", required=True, metavar="URL", help="http(s)://HOST[:PORT], without /v1.")
 @click.option("--key", metavar="NAME", help="Name of its key; none when left away.")
+@click.option("--move-key", is_flag=True, help="The key may go to a host that never had it.")
 @pass_context
-def add(context: CliContext, name: str, api: str, url: str, key: str | None) -> None:
-    """Add an endpoint of your own, or change one."""
+def add(
+    context: CliContext, *, name: str, api: str, url: str, key: str | None, move_key: bool
+) -> None:
+    """Add an endpoint of your own, or change one.
+
+    A key that another host has (or that the keyring holds already) goes to no new host unless you
+    say --move-key.
+    """
     endpoint = make_endpoint(name, api=api, url=url, key=key)
-    add_endpoint(context.home, endpoint)
+    add_endpoint(context.home, endpoint, move_key=move_key)
     context.result(vars(endpoint), text=f"{endpoint.name}: {endpoint.api} at {endpoint.url}")
     if endpoint.key is not None:
         context.say(f"Store its key with: m4bench endpoint key {endpoint.name}")

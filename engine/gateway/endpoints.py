@@ -15,11 +15,11 @@ import tomlkit
 from filelock import FileLock
 from tomlkit.exceptions import TOMLKitError
 
-from engine.base.errors import BadInput, UsageError, bad_file
+from engine.base.errors import BadInput, MissingPrerequisite, UsageError, bad_file
 from engine.base.files import os_error, write_text
 from engine.base.paths import Home
 from engine.gateway.interface import Api, Endpoint
-from engine.gateway.keys import check_key_name
+from engine.gateway.keys import check_key_name, has_key
 from engine.gateway.local import is_local, is_own, split_url
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "make_endpoint",
     "own_names",
     "remove_endpoint",
+    "where_key_went",
 ]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -184,13 +185,54 @@ def find_endpoint(home: Home, name: str) -> Endpoint:
     return found[name]
 
 
-def add_endpoint(home: Home, endpoint: Endpoint) -> None:
-    """Keep an endpoint; one of that name is replaced.
+def where_key_went(home: Home, endpoint: Endpoint) -> str | None:
+    """Whether keeping this endpoint would send a key to a host that has not had it; in words.
+
+    None where nothing is to be asked: it has no key, its host has it already, or the key is new.
 
     Raises:
         BadInput: the user's file is broken.
+    """
+    if endpoint.key is None:
+        return None
+    hosts = {_origin(each) for each in list_endpoints(home) if each.key == endpoint.key}
+    to = _origin(endpoint)
+    if to in hosts:
+        return None
+    if hosts:
+        return f"The key {endpoint.key} goes to {' and '.join(sorted(hosts))} so far, not to {to}."
+    try:
+        kept = has_key(endpoint.key)
+    except MissingPrerequisite:  # no keyring holds no key
+        return None
+    words = f"The keyring holds a key {endpoint.key} already; it would be sent to {to}."
+    return words if kept else None
+
+
+def _origin(endpoint: Endpoint) -> str:
+    scheme, host, port, _ = split_url(endpoint.url)
+    return f"{scheme}://{host}:{port}"
+
+
+def add_endpoint(home: Home, endpoint: Endpoint, *, move_key: bool = False) -> None:
+    """Keep an endpoint; one of that name is replaced.
+
+    Args:
+        home: whose.
+        endpoint: it.
+        move_key: its key may go to a host that has not had it (`where_key_went`).
+
+    Raises:
+        UsageError: its key would, and nobody said that it may.
+        BadInput: the user's file is broken.
         StorageFull, Busy, MissingPrerequisite: it cannot be written.
     """
+    moves = None if move_key else where_key_went(home, endpoint)
+    if moves is not None:
+        raise UsageError(
+            f"{moves} Whoever runs that server could use it.",
+            todo="Give this endpoint's key a name of its own, or say --move-key if that is meant.",
+        )
     with FileLock(home.root / "endpoints.lock"):
         document = _document(home)
         table = tomlkit.table()

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from engine.audit import Entry
 from engine.base.errors import M4Error
-from engine.gateway.interface import Api
+from engine.gateway.interface import Api, Endpoint
 from engine.sources import Policy
 from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
@@ -112,6 +112,7 @@ class ModelsScreen(Screen):
         self.model.changed.connect(self._fill)
         self.model.failed.connect(self.errors.show_error)
         self.model.told.connect(context.told.emit)
+        self.model.key_moves.connect(self._key_moves)
 
     # --- building
 
@@ -248,6 +249,15 @@ class ModelsScreen(Screen):
         self.model.add(
             self.name.text(), str(self.api.currentData()), self.url.text(), self.key.text()
         )
+
+    def _key_moves(self, endpoint: Endpoint, words: str) -> None:
+        if self.context.interaction.confirm(
+            f"Send the key {endpoint.key} to another host?",
+            f"{words} Whoever runs that server could use it. To keep them apart, give this "
+            "endpoint's key a name of its own.",
+            yes="Send it there",
+        ):
+            self.model.keep(endpoint, move_key=True)
 
     def _remove(self) -> None:
         line = self.endpoint

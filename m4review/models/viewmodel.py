@@ -19,6 +19,7 @@ from engine.gateway.endpoints import (
     make_endpoint,
     own_names,
     remove_endpoint,
+    where_key_went,
 )
 from engine.gateway.interface import Endpoint
 from engine.gateway.keys import Secret, delete_key, has_key, set_key
@@ -103,6 +104,8 @@ class ModelsViewModel(QObject):
     changed = Signal()
     failed = Signal(object)
     told = Signal(str)
+    key_moves = Signal(object, str)
+    """An `Endpoint` whose key would go to a host that has not had it, and that in words."""
 
     def __init__(
         self, workbench: Workbench, runner: JobRunner, parent: QObject | None = None
@@ -138,11 +141,29 @@ class ModelsViewModel(QObject):
         self._runner.start(title, work, on_done=done, on_failed=failed, quiet=quiet, lane="policy")
 
     def add(self, name: str, api: str, url: str, key: str) -> None:
-        """Keep an endpoint of the user's own."""
+        """Keep an endpoint of the user's own; where a key would go to a new host, ask first."""
+
+        def work(_job: Job) -> tuple[Endpoint, str | None]:
+            endpoint = make_endpoint(name.strip(), api=api, url=url, key=key.strip() or None)
+            return endpoint, where_key_went(self._workbench.home, endpoint)
+
+        def done(found: tuple[Endpoint, str | None]) -> None:
+            endpoint, words = found
+            if words is None:
+                self.keep(endpoint)
+            else:
+                self.key_moves.emit(endpoint, words)
+
+        self._runner.start(
+            "Look at the endpoint", work, on_done=done, on_failed=self.failed.emit, quiet=True
+        )
+
+    def keep(self, endpoint: Endpoint, *, move_key: bool = False) -> None:
+        """Keep it; `move_key`: its key may go to a host that has not had it."""
+        name = endpoint.name
 
         def work(_job: Job) -> None:
-            endpoint = make_endpoint(name.strip(), api=api, url=url, key=key.strip() or None)
-            add_endpoint(self._workbench.home, endpoint)
+            add_endpoint(self._workbench.home, endpoint, move_key=move_key)
 
         self._do("Keep the endpoint", work, f"The endpoint {name.strip()} is kept.", quiet=True)
 
