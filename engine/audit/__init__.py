@@ -3,7 +3,7 @@
 from engine.audit.chain import Problem
 from engine.audit.entry import Entry, Fact, Facts, Stage
 from engine.audit.log import note, recorded
-from engine.audit.verify import Verdict, begun, export_log, read_log, verify
+from engine.audit.verify import Verdict, begun, export_log, read_log, unfinished, verify
 
 __all__ = [
     "Entry",
@@ -17,5 +17,6 @@ __all__ = [
     "note",
     "read_log",
     "recorded",
+    "unfinished",
     "verify",
 ]

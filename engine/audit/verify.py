@@ -124,6 +124,22 @@ def begun(home: Home, what: str) -> dict[str, bool]:
     return found
 
 
+def unfinished(home: Home) -> tuple[Entry, ...]:
+    """What was begun and never told to have ended, oldest first: at work now, or killed.
+
+    Runs are not among them: their ends are told at the next start.
+
+    Raises:
+        Busy, MissingPrerequisite: in words.
+    """
+    begun = {entry.sequence: entry for entry in read_log(home) if entry.stage != "done"}
+    for entry in tuple(begun.values()):
+        if entry.stage == "end":
+            begun.pop(entry.facts.get("begun", 0), None)
+            del begun[entry.sequence]
+    return tuple(entry for entry in begun.values() if entry.what != "run")
+
+
 def export_log(home: Home, to: Path) -> Verdict:
     """Copy the log as it is, after checking every entry.
 

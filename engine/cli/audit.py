@@ -38,10 +38,17 @@ def verify(context: CliContext) -> None:
     yourself): who has it can prove later that nothing before it was changed.
     """
     verdict = audit.verify(context.home, thorough=True)
+    begun = audit.unfinished(context.home)
     lines = [verdict.words, *(f"  {problem.text}" for problem in verdict.problems)]
+    lines += [
+        f"  Entry {entry.sequence}: {entry.what} of {entry.source or 'nothing'} began and has no "
+        "end: it is at work, or was killed."
+        for entry in begun
+    ]
     if verdict.last_hash:
         lines.append(f"last hash {verdict.last_hash}")
-    context.result(verdict.as_dict(), text="\n".join(lines))
+    told = {**verdict.as_dict(), "unfinished": [entry.model_dump() for entry in begun]}
+    context.result(told, text="\n".join(lines))
     _fail_if_broken(context, verdict)
 
 
@@ -73,7 +80,7 @@ def _fail_if_broken(context: CliContext, verdict: audit.Verdict) -> None:
 
 def _row(entry: audit.Entry) -> dict[str, Any]:
     stage = "" if entry.stage == "done" else f" {entry.stage}"
-    facts = json.dumps(entry.facts, ensure_ascii=True)
+    facts = ", ".join(f"{name}={json.dumps(value)}" for name, value in entry.facts.items())
     return {
         "n": entry.sequence,
         "at": entry.at[:19].replace("T", " "),
@@ -81,5 +88,5 @@ def _row(entry: audit.Entry) -> dict[str, Any]:
         "what": f"{entry.what}{stage}",
         "source": entry.source,
         "object": entry.object.encode("ascii", "backslashreplace").decode(),
-        "facts": facts if len(facts) < 100 else f"{facts[:97]}...",  # noqa: PLR2004
+        "facts": facts,
     }

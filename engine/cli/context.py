@@ -91,7 +91,7 @@ class CliContext:
             return
         table = Table(box=None, pad_edge=False)
         for name in rows[0]:
-            table.add_column(name.replace("_", " "))
+            table.add_column(name.replace("_", " "), overflow="fold")
         for row in rows:
             table.add_row(*("" if cell is None else str(cell) for cell in row.values()))
         width = None if sys.stdout.isatty() else 200

@@ -46,7 +46,16 @@ def _audit(home: Home) -> Iterator[Finding]:
     elif verdict.entries == 0:
         yield Finding("audit log", "works", "It is empty: no source has been touched yet.")
     else:
-        yield Finding("audit log", "works", verdict.words)
+        yield Finding("audit log", "works", f"{verdict.words}{_unfinished(home)}")
+
+
+def _unfinished(home: Home) -> str:
+    """What was begun and has no end, in words."""
+    begun = [f"{entry.what} (entry {entry.sequence})" for entry in audit.unfinished(home)]
+    if not begun:
+        return ""
+    more = f" and {len(begun) - 3} more" if len(begun) > 3 else ""  # noqa: PLR2004
+    return f" Without an end (at work, or killed): {', '.join(begun[:3])}{more}."
 
 
 def _policies(home: Home) -> Iterator[Finding]:

@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.audit import entry as entries
-from engine.audit import export_log, note, read_log, recorded, verify
+from engine.audit import export_log, note, read_log, recorded, unfinished, verify
 from engine.base.errors import BadInput, Cancelled, StorageFull
 from engine.base.paths import Home, open_home
+from engine.cli.main import run as m4bench
 
 
 def _forged(lines: list[bytes]) -> list[bytes]:
@@ -335,3 +336,19 @@ def test_export_is_the_log(filled: Home, tmp_path: Path):
     assert (tmp_path / "out" / "log.jsonl").read_bytes() == filled.audit.read_bytes()
     with pytest.raises(BadInput, match="onto itself"):
         export_log(filled, filled.audit)
+
+
+def test_what_was_killed_is_told(home: Home, capsys: pytest.CaptureFixture[str]):
+    with recorded(home, "concepts.build", source="m"):
+        pass
+    killed = note(home, "source.import", source="m", stage="begin", facts={"files": 3})
+    note(home, "run", source="m", object="r", stage="begin")  # told at the next start
+    assert [entry.sequence for entry in unfinished(home)] == [killed.sequence]
+    assert verify(home, thorough=True).ok
+    assert m4bench(["--home", str(home.root), "audit", "verify"]) == 0
+    told = capsys.readouterr().out
+    assert f"Entry {killed.sequence}: source.import of m began and has no end" in told
+    long = {"reason": "x" * 300}
+    note(home, "source.policy", source="m", facts=long)
+    assert m4bench(["--home", str(home.root), "audit", "list"]) == 0
+    assert "x" * 300 in "".join(capsys.readouterr().out.split())
