@@ -38,6 +38,9 @@ DEFAULTS: dict[str, Any] = {
     # comparing two versions of a text
     "prose.beside": True,
     "prose.only_changes": True,
+    # the evidence: which data it was looked at with, and which outcomes are hidden
+    "evidence.source": "",
+    "evidence.hidden": {},
     # the diff
     "diff.widths": {},
     "diff.panel": True,

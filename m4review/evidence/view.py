@@ -171,13 +171,14 @@ class EvidencePanel(QWidget):
 
     def _filters(self) -> FlowLayout:
         line = FlowLayout(spacing=self.context.px(6))
+        hidden = self.context.settings.get("evidence.hidden")
         for outcome in ORDER:
             chip = QPushButton()
             chip.setCheckable(True)
-            chip.setChecked(True)
+            chip.setChecked(not hidden.get(outcome, False))
             chip.setProperty("kind", "chip")
             chip.setToolTip(OUTCOMES[outcome].tip)
-            chip.toggled.connect(lambda _: self._fill_tree())
+            chip.toggled.connect(lambda _: self._outcomes_chosen())
             self.chips[outcome] = chip
             line.addWidget(chip)
         line.addWidget(self.kinds)
@@ -186,9 +187,7 @@ class EvidencePanel(QWidget):
         return line
 
     def _wire(self) -> None:
-        self.sources.activated.connect(
-            lambda at: self.model.choose(str(self.sources.itemData(at) or ""))
-        )
+        self.sources.activated.connect(self._source_chosen)
         self.kinds.activated.connect(lambda _: self._fill_tree())
         self.search.textChanged.connect(lambda _: self._wait.start())
         self._wait.timeout.connect(self._fill_tree)
@@ -210,7 +209,7 @@ class EvidencePanel(QWidget):
     def show_task(self, task: str, source: str = "") -> None:
         """Show what is kept of a task (and a source); look for nothing anew."""
         self.errors.dismiss()
-        self.model.show(task, source)
+        self.model.show(task, source or str(self.context.settings.get("evidence.source")))
 
     def go_to(self, text: str, line: int) -> bool:
         """To a line's evidence; False where there is none that is shown."""
@@ -373,6 +372,16 @@ class EvidencePanel(QWidget):
             self.attach.emit(attachment(self.model.evidence, check))
 
     # --- commands
+
+    def _source_chosen(self, at: int) -> None:
+        name = str(self.sources.itemData(at) or "")
+        self.context.settings.set("evidence.source", name)
+        self.model.choose(name)
+
+    def _outcomes_chosen(self) -> None:
+        hidden = {name: True for name, chip in self.chips.items() if not chip.isChecked()}
+        self.context.settings.set("evidence.hidden", hidden)
+        self._fill_tree()
 
     def _check(self) -> None:
         self.errors.dismiss()

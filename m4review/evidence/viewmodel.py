@@ -29,6 +29,8 @@ class Kept:
     """The newest that is kept."""
     stale: tuple[str, ...]
     """What has changed since."""
+    sections: tuple[Section, ...] = ()
+    """The evidence by text, heading and line."""
 
 
 class EvidenceModel(QObject):
@@ -98,7 +100,7 @@ class EvidenceModel(QObject):
 
         def work(job: Job) -> Kept:
             found = self._workbench.check_evidence(task, source, job=job, fresh=fresh)
-            return Kept(_texts(self._workbench, task), found, ())
+            return _read(_texts(self._workbench, task), found, ())
 
         def done(kept: Kept) -> None:
             if (task, source) == (self.task, self.source):
@@ -148,8 +150,7 @@ class EvidenceModel(QObject):
 
     def _take(self, kept: Kept) -> None:
         self.texts, self.evidence, self.stale = kept.texts, kept.evidence, kept.stale
-        found = kept.evidence
-        self.sections = sections_of(found, kept.texts) if found is not None else ()
+        self.sections = kept.sections
         self.changed.emit()
 
 
@@ -163,7 +164,11 @@ def _sources(workbench: Workbench, name: str) -> tuple[str, ...]:
 def _kept(workbench: Workbench, task: str, source: str) -> Kept:
     texts = _texts(workbench, task)
     found = workbench.kept_evidence(task, source)
-    return Kept(texts, *found) if found is not None else Kept(texts, None, ())
+    return _read(texts, *found) if found is not None else Kept(texts, None, ())
+
+
+def _read(texts: dict[str, str], evidence: Evidence, stale: tuple[str, ...]) -> Kept:
+    return Kept(texts, evidence, stale, sections_of(evidence, texts))
 
 
 def _texts(workbench: Workbench, name: str) -> dict[str, str]:

@@ -193,6 +193,7 @@ def test_filters_search_and_keys(panel: EvidencePanel) -> None:
     groups = panel.tree.groups()
     assert 0 < len(groups) < everything
     assert all(group.outcome != "agrees" for _, group in groups)
+    assert set(panel.context.settings.get("evidence.hidden")) == {"agrees", "read"}
     panel.chips["agrees"].click()
     panel.kinds.setCurrentIndex(panel.kinds.findData("unit"))
     panel.kinds.activated.emit(panel.kinds.currentIndex())
