@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -34,8 +34,8 @@ TONES = {"error": "bad", "warning": "warn", "info": "accent"}
 SIGNS = {"error": "circle-x", "warning": "triangle-alert", "info": "info"}
 _RANK = ("error", "warning", "info")
 _SIZE = 13
-_MARKED = 500
-"""Findings that are underlined; the list below has them all."""
+_AROUND = 80
+"""Lines above and below what is to be seen whose findings are underlined already."""
 
 
 class Gutter(QWidget):
@@ -79,6 +79,10 @@ class TextPane(QPlainTextEdit):
         self._found: list[QTextEdit.ExtraSelection] = []
         self._underlines: list[QTextEdit.ExtraSelection] = []
         self._gutter = Gutter(self)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(40)
+        self._rest.timeout.connect(self._near)
         self.blockCountChanged.connect(lambda _: self._room())
         self.updateRequest.connect(self._scrolled)
         self.cursorPositionChanged.connect(self._mark)
@@ -116,6 +120,7 @@ class TextPane(QPlainTextEdit):
     def _scrolled(self, area: QRect, moved: int) -> None:
         if moved:
             self._gutter.scroll(0, moved)
+            self._rest.start()
         else:
             self._gutter.update(0, area.y(), self._gutter.width(), area.height())
 
@@ -188,16 +193,24 @@ class TextPane(QPlainTextEdit):
         self._gutter.update()
 
     def _underline(self) -> None:
-        """Their cursors move with the text, so that they are made once."""
+        """Those that are near; their cursors move with the text, so that they are made once."""
         theme = self._context.theme
         self._underlines = []
-        for finding in self._findings[:_MARKED]:
-            span = self._span(finding)
+        first = self.firstVisibleBlock().blockNumber() + 1 - _AROUND
+        last = first + 2 * _AROUND + self.height() // max(1, self.fontMetrics().height())
+        for finding in self._findings:
+            span = self._span(finding) if first <= finding.line <= last else None
             if span is not None:
                 shape = QTextCharFormat()
                 shape.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
                 shape.setUnderlineColor(QColor(getattr(theme, TONES[finding.severity])))
                 self._underlines.append(self._selection(*span, shape))
+
+    def _near(self) -> None:
+        """Other lines are to be seen."""
+        if self._findings:
+            self._underline()
+            self._mark()
 
     def _span(self, finding: TextFinding) -> tuple[int, int] | None:
         block = self.document().findBlockByNumber(finding.line - 1)

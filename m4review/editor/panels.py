@@ -132,6 +132,8 @@ class Findings(QWidget):
             self,
         )
         self.table.setModel(self.model)
+        # Widths from the rows that are to be seen: there may be thousands, at every lint.
+        self.table.horizontalHeader().setResizeContentsPrecision(0)
         self.table.opened.connect(self._open)
         self.table.clicked.connect(lambda index: self._open(index.row()))
         box = QVBoxLayout(self)

@@ -31,10 +31,12 @@ from m4review.app.widgets import ElidedLabel, ErrorPanel, button, page_layout, s
 from m4review.editor.conflicts import ConflictPanel
 from m4review.editor.findbar import FindBar
 from m4review.editor.form_panel import FormPanel
+from m4review.editor.loading import State
 from m4review.editor.pane import TextPane
 from m4review.editor.panels import Concern, Findings, Note, Offer, Outline
 from m4review.editor.preview import Preview
-from m4review.editor.viewmodel import EditorModel, State
+from m4review.editor.viewmodel import EditorModel
+from m4review.prose.view import ProseDiffView
 from m4review.task.view import EDITED
 
 _TONES = {
@@ -47,6 +49,10 @@ _TONES = {
 }
 _NO_LIMIT = 16_777_215
 """Qt's own greatest height of a widget."""
+_PARTS = {"outline": True, "preview": True, "form": False, "compare": False, "findings": True}
+"""What stands around the text at first."""
+_BESIDE = ("preview", "form", "compare")
+"""What stands to its right, one at a time."""
 _COLOURS = {"good": "good", "bad": "bad", "warn": "warn", "plain": "muted"}
 
 
@@ -73,6 +79,7 @@ class EditorScreen(Screen):
         self.outline = Outline()
         self.preview = Preview(context)
         self.form = FormPanel(context, self._form_changed)
+        self.compare = ProseDiffView(context)
         self.find_bar = FindBar(context, self.pane)
         self.findings = Findings(context)
         self.where = ElidedLabel("", "muted")
@@ -98,6 +105,7 @@ class EditorScreen(Screen):
             ("outline", "Outline", "Headings, to jump to (Ctrl+Shift+O)"),
             ("preview", "Preview", "The text as Markdown shows it (Ctrl+Shift+M)"),
             ("form", "Form", "Front matter or task.toml as a form (Ctrl+Shift+I)"),
+            ("compare", "Changes", "What changed since an earlier version (Ctrl+Shift+D)"),
             ("findings", "Lint", "What the lint says, below the text (Ctrl+Shift+L)"),
         ):
             head.addWidget(self._toggle(name, text, tip))
@@ -109,6 +117,7 @@ class EditorScreen(Screen):
         self.side = QStackedWidget()
         self.side.addWidget(self.preview)
         self.side.addWidget(self.form)
+        self.side.addWidget(self.compare)
         self._columns = QSplitter(Qt.Orientation.Horizontal)
         self._columns.setChildrenCollapsible(False)
         for each in (self.outline, self.pane, self.side):
@@ -166,6 +175,7 @@ class EditorScreen(Screen):
         pane.cursorPositionChanged.connect(self._moved)
         self.outline.chosen.connect(self._jump)
         self.findings.chosen.connect(self.show_finding)
+        self.compare.line_chosen.connect(self._jump)
         self.chooser.activated.connect(self._choose)
         self.context.theme_changed.connect(self._show_state)
         application = QApplication.instance()
@@ -247,6 +257,7 @@ class EditorScreen(Screen):
             "editor.preview": lambda: self.show_part("preview"),
             "editor.form": lambda: self.show_part("form"),
             "editor.findings": lambda: self.show_part("findings"),
+            "editor.compare": lambda: self.show_part("compare"),
             "editor.folder": self.choose_folder,
             "editor.task": self._back_to_task,
             **{name: partial(self._open_named, text) for name, text in EDITED.items() if text},
@@ -399,6 +410,11 @@ class EditorScreen(Screen):
         self.preview.follow(text, self.pane.line)
         if self.model.text is not None and self.side.currentWidget() is self.form:
             self.form.show_text(self.model.text.kind, text, locked=self.model.read_only)
+        if self.model.path is not None and self.compare.isVisible():
+            if self.compare.model.path == self.model.path:
+                self.compare.set_text(text)
+            else:
+                self.compare.open(self.model.path, text)
         if self.find_bar.isVisible():
             self.find_bar.look()
 
@@ -489,41 +505,44 @@ class EditorScreen(Screen):
 
     def show_part(self, name: str, *, on: bool | None = None) -> None:
         """Show or hide outline, preview, form or findings."""
-        parts = self.context.settings.get("editor.parts")
-        on = not parts.get(name, False) if on is None else on
+        parts = self._parts()
+        on = not parts[name] if on is None else on
+        if on and name in _BESIDE:  # one at a time
+            parts |= dict.fromkeys(_BESIDE, False)
         parts[name] = on
-        if on and name in ("preview", "form"):
-            parts["form" if name == "preview" else "preview"] = False
         self.context.settings.set("editor.parts", parts)
         self._apply_parts()
         if on and name == "form":
             self.form.setFocus()
         self._settle()
 
+    def _parts(self) -> dict[str, bool]:
+        return {**_PARTS, **self.context.settings.get("editor.parts")}
+
     def _apply_parts(self) -> None:
-        parts = self.context.settings.get("editor.parts")
-        kind = self.model.text.kind if self.model.text else "instruction"
-        markdown = self.model.text is None or self.model.text.language == "markdown"
-        has_form = FormPanel.has_form(kind)
-        form = parts["form"] and has_form
-        preview = parts["preview"] and markdown
-        if not markdown and has_form and not form:
-            form = parts["preview"]  # what stands in the preview's place where there is none
-        self.outline.setVisible(parts["outline"] and markdown)
-        self.side.setCurrentWidget(self.form if form else self.preview)
-        self.side.setVisible(form or preview)
-        self.findings.setVisible(parts["findings"])
-        shown = {
-            "outline": parts["outline"] and markdown,
-            "preview": preview and not form,
-            "form": form,
-            "findings": parts["findings"],
+        parts = self._parts()
+        text = self.model.text
+        markdown = text is None or text.language == "markdown"
+        can = {
+            "outline": markdown,
+            "preview": markdown,
+            "form": text is not None and FormPanel.has_form(text.kind),
+            "compare": text is not None and text.kind != "reference-notes",
+            "findings": True,
         }
+        if parts["preview"] and not can["preview"]:  # what stands in its place
+            parts["form"] = True
+        shown = {name: parts[name] and can[name] for name in can}
+        pages = {"form": self.form, "compare": self.compare, "preview": self.preview}
+        page = next((widget for name, widget in pages.items() if shown[name]), None)
+        if page is not None:
+            self.side.setCurrentWidget(page)
+        self.side.setVisible(page is not None)
+        self.outline.setVisible(shown["outline"])
+        self.findings.setVisible(shown["findings"])
         for name, toggle in self._toggles.items():
-            toggle.setChecked(bool(shown[name]))
-        self._toggles["outline"].setEnabled(markdown)
-        self._toggles["preview"].setEnabled(markdown)
-        self._toggles["form"].setEnabled(has_form)
+            toggle.setChecked(shown[name] and pages.get(name, page) is page)
+            toggle.setEnabled(can[name])
 
     def _form_changed(self, text: str) -> None:
         self.pane.replace_text(text)

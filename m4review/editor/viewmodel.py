@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEventLoop, QFileSystemWatcher, QObject, QTimer, Signal
 
 from engine.base.errors import M4Error, UsageError
 from engine.base.jobs import Job
 from engine.catalogue.task import Task
-from engine.editing.history import History, Record
+from engine.editing.history import Record
 from engine.editing.journal import KEPT
 from engine.editing.merge import Merge, merge
-from engine.editing.opening import Opened, open_text, settle, take_in
+from engine.editing.opening import Opened, settle, take_in
 from engine.editing.outline import Heading, outline
-from engine.editing.place import ContentPlace, choose_content, content_place
+from engine.editing.place import ContentPlace, choose_content
 from engine.editing.saving import Saved, on_disk, save, write_anew
 from engine.editing.textfile import TextFile, decode
-from engine.editing.texts import EditableText, editable_texts
-from engine.reviews.texts import Content
+from engine.editing.texts import EditableText
 from engine.workbench import TextEffect, TextFinding, TextUser
 from m4review.app.jobs import JobHandle, JobRunner
+from m4review.editor.loading import Loaded, Outside, State, load, write_down
 from m4review.editor.typing import Typing
 
 if TYPE_CHECKING:
@@ -35,50 +33,6 @@ KEEP, SAVE, LINT = 150, 2_000, 350
 """Milliseconds: until what was typed is in the journal; between saves; of quiet before a lint."""
 RETRY = 10_000
 """Milliseconds until a save that failed is tried again."""
-
-
-class State(enum.Enum):
-    """Where the text stands."""
-
-    OPENING = "Opening…"
-    SAVED = "Saved"
-    CHANGED = "Changed"
-    SAVING = "Saving…"
-    FAILED = "Not saved"
-    ASKING = "Not saved: first see whom it concerns"
-    CONFLICT = "Not saved: it was changed outside as well"
-    GONE = "Not saved: the file is gone"
-    READ_ONLY = "Only to be read here"
-    CLOSED = "Not open"
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What opening brought."""
-
-    task: Task
-    """The task."""
-    texts: tuple[EditableText, ...]
-    """Its texts."""
-    text: EditableText
-    """The one that is opened."""
-    opened: Opened
-    """The open text."""
-    users: tuple[TextUser, ...]
-    """Whose text it is too."""
-    place: ContentPlace
-    """Where texts lie."""
-    signed: bool
-    """Is there a ledger whose signatures could become stale?"""
-
-
-class _Outside(NamedTuple):
-    """What a file is that another program wrote."""
-
-    file: TextFile | None
-    """None where it is gone."""
-    merged: Merge | None
-    """None where it is what was known."""
 
 
 class EditorModel(QObject):
@@ -242,7 +196,7 @@ class EditorModel(QObject):
             saved = not dirty
             try:
                 try:
-                    _write_down(opened, waiting, snapshot)
+                    write_down(opened, waiting, snapshot)
                 except M4Error as error:
                     kept = error
                 if may_save and dirty:
@@ -300,7 +254,7 @@ class EditorModel(QObject):
             self._waiting = []
 
         def work(_job: Job) -> None:
-            _write_down(opened, waiting, snapshot, must=snapshot is not None)
+            write_down(opened, waiting, snapshot, must=snapshot is not None)
 
         def done(_: object) -> None:
             if self._open is opened:
@@ -337,7 +291,7 @@ class EditorModel(QObject):
 
         def work(_job: Job) -> Saved:
             with contextlib.suppress(M4Error):  # the home may be full, and the text's disk not
-                _write_down(opened, waiting, None)
+                write_down(opened, waiting, None)
             saved = save(opened.path, text, opened.file)
             if saved.file is not None and not saved.outside:
                 opened.file = saved.file
@@ -441,16 +395,16 @@ class EditorModel(QObject):
             return
         saved, mine = history.saved, history.text
 
-        def work(_job: Job) -> _Outside:
+        def work(_job: Job) -> Outside:
             data = on_disk(opened.path)
             if data is None:
-                return _Outside(None, None)
+                return Outside(None, None)
             if data == opened.file.data:  # nothing any more, or it was this program itself
-                return _Outside(opened.file, None)
+                return Outside(opened.file, None)
             file = decode(data, opened.path)
-            return _Outside(file, merge(saved, mine, file.text))
+            return Outside(file, merge(saved, mine, file.text))
 
-        def done(found: _Outside) -> None:
+        def done(found: Outside) -> None:
             if self._open is not opened:
                 return
             if found.file is None:
@@ -505,7 +459,7 @@ class EditorModel(QObject):
         snapshot = self.typing.history.copy()
 
         def work(_job: Job) -> None:
-            _write_down(opened, waiting, snapshot, must=True)
+            write_down(opened, waiting, snapshot, must=True)
 
         self._job("Keep what was merged", work, self._not_kept)
         self.typing.show_history()
@@ -624,46 +578,3 @@ class EditorModel(QObject):
     def _set(self, state: State, error: M4Error | None = None) -> None:
         self.state, self.error = state, error
         self.state_changed.emit()
-
-
-def _write_down(
-    opened: Opened, waiting: list[Record], whole: History | None, *, must: bool = False
-) -> None:
-    """Append what waits to the journal; or write all of it anew, where it must be or is long.
-
-    Runs in the lane of jobs; the window only ever appends to `waiting`.
-    """
-    if whole is not None and (must or opened.journal.large or opened.journal.stale):
-        opened.journal.rewrite(whole)
-        waiting.clear()
-        return
-    records = list(waiting)
-    if records:
-        opened.journal.append(records)
-        del waiting[: len(records)]
-
-
-def load(workbench: Workbench, task_name: str, name: str) -> Loaded:
-    """Read what is needed to edit a text.
-
-    Raises:
-        UsageError: there is no such task or text.
-        BadInput, Busy, StorageFull, MissingPrerequisite: the text cannot be opened.
-    """
-    content = Content(workbench.content)
-    task = content.task(task_name)
-    texts = editable_texts(task, content.skill_files(task))
-    fits = (each for each in texts if name in ("", each.name, each.kind))  # "skill": the first one
-    text = next(fits, None)
-    if text is None:
-        raise UsageError(
-            f"{task.name} has no text called {name}.", todo="Choose one from the task's page."
-        )
-    try:
-        users = workbench.text_users(text.path)
-    except UsageError:
-        users = ()
-    signed = any((workbench.home.root / "reviews" / "ledger").glob("*/*.json"))
-    place = content_place(workbench.home, workbench.content)
-    opened = open_text(workbench.home, text.path)
-    return Loaded(task, texts, text, opened, users, place, signed)

@@ -65,7 +65,7 @@ class TaskScreen(Screen):
             "Edit…",
             lambda: self._edit(""),
             icon="file-text",
-            tip="Edit the text that is shown on the left, or another one of the task (F2)",
+            tip="Edit the texts of this task (F2)",
         )
         self.evidence_button = button(
             context,
@@ -73,6 +73,13 @@ class TaskScreen(Screen):
             self._evidence,
             icon="stethoscope",
             tip="What the data say of each claim of the skill (Ctrl+E)",
+        )
+        self.review_button = button(
+            context,
+            "Review…",
+            lambda: context.go(Place("review", self.model.name)),
+            icon="clipboard-list",
+            tip="The double review of this task (Ctrl+Shift+V)",
         )
         self.asked = QTabWidget()
         self.asked.setAccessibleName("What is asked")
@@ -100,6 +107,7 @@ class TaskScreen(Screen):
         head.addWidget(self.value_button)
         head.addWidget(self.edit_button)
         head.addWidget(self.evidence_button)
+        head.addWidget(self.review_button)
         head.addWidget(self.run_button)
         page.addLayout(head)
         page.addWidget(self._description)

@@ -22,12 +22,13 @@ from engine.base.content import shipped_folder, use_content
 from engine.base.errors import StorageFull
 from engine.base.files import write_json
 from engine.base.paths import open_home
+from engine.workbench import TextFinding
 from m4review.app.links import Place, parse
 from m4review.app.window import MainWindow
 from m4review.editor import viewmodel
 from m4review.editor.find import Wanted, places, replaced
+from m4review.editor.loading import State
 from m4review.editor.view import EditorScreen
-from m4review.editor.viewmodel import State
 
 pytestmark = pytest.mark.gui
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -416,7 +417,7 @@ from m4review.app.links import Place
 from m4review.app.interaction import Interaction
 from m4review.app.start import make_window
 from m4review.editor import viewmodel
-from m4review.editor.viewmodel import State
+from m4review.editor.loading import State
 
 viewmodel.SAVE = 3_600_000  # nothing is saved: all there is, is the journal
 app = make_application([])
@@ -481,6 +482,39 @@ def test_form_preview_and_outline_follow(
     QTest.keyClick(screen.pane, Qt.Key.Key_Z, CTRL)
     assert "\ncategory: clinical\n" in screen.pane.toPlainText()
     screen.model.typing.history.mark_saved()  # leave the shared skill alone
+
+
+def test_what_changed_is_shown_beside(open_window: Callable[..., MainWindow], home: Path) -> None:
+    window = open_window(home)
+    screen = editor(window)
+    screen.pane.go_to(1)
+    screen.pane.insertPlainText("An altogether new beginning. ")
+    window.actions_of.trigger("editor.compare")
+    assert screen.side.currentWidget() is screen.compare
+    until(window, lambda: "altogether" in screen.compare.page.toPlainText())
+    screen.pane.insertPlainText("And more. ")
+    until(window, lambda: "And more" in screen.compare.page.toPlainText())
+    window.actions_of.trigger("editor.preview")
+    assert screen.side.currentWidget() is screen.preview
+    window.context.settings.set("editor.parts", {})
+
+
+def test_two_thousand_findings_do_not_hold_the_window_up(
+    open_window: Callable[..., MainWindow], home: Path
+) -> None:
+    window = open_window(home)
+    screen = editor(window)
+    many = tuple(
+        TextFinding(1 + n, 1, 3, "warning", "rule", f"words {n}", "do") for n in range(2_000)
+    )
+    header = screen.findings.table.horizontalHeader()
+    assert header.resizeContentsPrecision() == 0  # else every row is measured at every lint
+    screen.model.findings = many
+    screen._show_findings()
+    assert screen.findings.model.rowCount() == 2_000
+    assert len(screen.pane._underlines) < 300  # those near what is to be seen
+    screen.model.findings = ()
+    screen._show_findings()
 
 
 def test_shipped_texts_are_copied_to_a_folder_of_ones_own(
