@@ -225,13 +225,20 @@ class Comparer:
         return row[0] if row else None
 
 
+_ONE = {"numbers": "number", "timestamps of one format": "timestamp of the column's format"}
+
+
 def _as_text(name: str, wanted: str, count: int, first: int | None) -> Notice:
+    which = (
+        f"one value of the output, in data row {first}, is no {_ONE[wanted]}"
+        if count == 1
+        else f"{count} values of the output, the first in data row {first}, are no {wanted}"
+    )
     return Notice(
         code="compared_as_text",
         column=name,
         count=count,
         first_row=first,
-        text=f"The column {name} is compared as text, because {count} values of the output, the "
-        f"first in data row {first}, are no {wanted}: one such value turns the whole column's "
-        f"comparison into exact equality of the printed values.",
+        text=f"The column {name} is compared as text, because {which}: one such value turns the "
+        f"whole column's comparison into exact equality of the printed values.",
     )

@@ -109,6 +109,7 @@ def test_one_bad_number_makes_the_column_text(tmp_path: Path, reference: Path, c
         1,
     )
     assert cell not in notice.text
+    assert "one value of the output, in data row 1, is no number" in notice.text
     assert len(score.diagnostics) == 4 + 3
     assert score.ordered_nmae == pytest.approx((1 + 0 + 0 + 0) / 4)
 
