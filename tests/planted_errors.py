@@ -162,8 +162,8 @@ PLANTED = (
     # --- SIRS
     edit("ninety_counts", "mimic-sirs-24h-raw", "threshold-edge", "heart_rate",
          sirs=("vital.heart_rate_max > 90.0", "vital.heart_rate_max >= 90.0")),
-    edit("any_gas", "mimic-sirs-24h-raw", "condition-dropped item-set", "specimen",
-         first_day_bg_art=("        AND bg.specimen = 'ART.'\n", "\n")),
+    edit("any_gas", "mimic-sofa-24h-raw", "condition-dropped item-set", "specimen",
+         reference=("bg.specimen = 'ART.'", "bg.specimen IS NOT NULL")),
     edit("bands_forgotten", "mimic-sirs-24h-raw", "rule-dropped item-set", "bands",
          sirs=(" OR lab.bands_max > 10", "")),
     wrap("only_with_gas", "mimic-sirs-24h-raw", "inner-join", "gas|bg",

@@ -24,7 +24,7 @@ PLANTED = (
                         "            coalesce(by_crrt.stage, 0)\n"),
                       "            coalesce(by_urine.stage, 0)\n")),
     edit("sodium_highest", "mimic-meld-24h-raw", "min-max", "sodium",
-         meld=("lab.sodium_min,\n", "lab.sodium_max AS sodium_min,\n")),
+         first_day_lab=("min(lab.sodium) AS sodium_min", "max(lab.sodium) AS sodium_min")),
     wrap("oasis_per_patient", "mimic-oasis-24h-raw", "filtered-cohort grain", "first stay|patient",
          "SELECT r.* FROM reference r JOIN mimiciv_icu.icustays i USING (stay_id) QUALIFY "
          "row_number() OVER (PARTITION BY i.subject_id ORDER BY i.intime) = 1"),

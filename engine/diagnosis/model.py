@@ -10,9 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-SMALL = 11
-"""Counts from 1 up to here - 1 are not told outside."""
-
 Evidence = Literal["values", "source"]
 Fault = Literal["agent", "skill", "instruction", "reference", "undecided"]
 Parameter = str | int | float | bool | None

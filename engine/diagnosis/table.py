@@ -77,6 +77,10 @@ class Column:
             return f"({side}{self.position})::VARCHAR"
         return f"{side}{self.position}"
 
+    def typed(self, reference: str) -> str:
+        """SQL: a value of this column of another row of the reference, to be compared."""
+        return f"try_cast({reference} AS DOUBLE)" if self.is_number else reference
+
     def matches(self, predicted: str) -> str:
         """SQL: the agent's value is `predicted` (null for null), within the tolerance."""
         same = self.same(self.a, f"({predicted})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -17,9 +17,11 @@ from engine.base.paths import Home
 from engine.catalogue.task import Task, find_task
 from engine.diagnosis import Diagnosis, diagnose
 from engine.diagnosis.compare import Comparison, compare
+from engine.diagnosis.keeping import keep, kept, key_of
 from engine.diagnosis.lineage import CellLineage, Value, trace_cell
 from engine.diagnosis.report import comparison_facts, run_facts, write_report
 from engine.runs.records import RunRecord
+from engine.sources import find_source
 
 
 class Explaining:
@@ -40,31 +42,52 @@ class Explaining:
         """See `Workbench`."""
         raise NotImplementedError
 
-    def diagnose_run(self, run_id: str, *, job: Job, seconds: float = 90) -> Diagnosis:
+    def diagnose_run(
+        self,
+        run_id: str,
+        *,
+        job: Job,
+        seconds: float = 90,
+        again: bool = False,
+        on_found: Callable[[Diagnosis], object] | None = None,
+    ) -> Diagnosis:
         """What the mismatches of a run are consistent with, where they sit, whose fault.
+
+        What was found out is kept in the run's folder, and given again as long as diff, source,
+        texts and program are the same.
 
         Args:
             run_id: the run.
             job: progress and cancel.
             seconds: for trying changes of the reference's SQL, at most about.
+            again: find it out anew.
+            on_found: told what is known so far, as often as there is more; in this thread.
 
         Raises:
             UsageError: the run has no diff.
             Busy, Cancelled, StorageFull.
         """
         summary = self.run_record(run_id).summary
+        task = find_task(summary.task)
         diff = self._diff(run_id, job)
         statements = [sql for step in self.run_trace(run_id).steps for sql in step.sql]
-        return diagnose(
-            diff,
-            task=find_task(summary.task),
-            home=self.home,
-            source=summary.source,
-            job=job,
-            seconds=seconds,
-            scratch=self.home.scratch,
-            agent_sql=statements,
-        )
+        digest = "" if summary.source is None else find_source(self.home, summary.source).digest
+        key = key_of(diff, task, digest, statements)
+        found = None if again else kept(diff.parent, key, seconds)
+        if found is None:
+            found = diagnose(
+                diff,
+                task=task,
+                home=self.home,
+                source=summary.source,
+                job=job,
+                seconds=seconds,
+                scratch=self.home.scratch,
+                agent_sql=statements,
+                on_found=on_found,
+            )
+            keep(diff.parent, key, seconds, found)
+        return found
 
     def trace_value(
         self, task: Task, source: str, key: Mapping[str, Value], column: str, *, job: Job

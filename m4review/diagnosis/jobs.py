@@ -23,8 +23,13 @@ class Known:
         self._workbench = workbench
         self._found: dict[str, tuple[Stamp, Diagnosis]] = {}
 
-    def diagnose(self, run_id: str, *, again: bool) -> Callable[[Job], Diagnosis]:
-        """Work for the job runner: the diagnosis of a run, remembered unless `again`."""
+    def diagnose(
+        self, run_id: str, *, again: bool, on_found: Callable[[Diagnosis], object]
+    ) -> Callable[[Job], Diagnosis]:
+        """Work for the job runner: the diagnosis of a run, remembered unless `again`.
+
+        `on_found` is told what is known so far, in the job's thread.
+        """
 
         def work(job: Job) -> Diagnosis:
             job.progress("diff", 0, 0, "Reading the diff")
@@ -40,7 +45,7 @@ class Known:
             known = self._found.get(run_id)
             if known is not None and known[0] == stamp and not again:
                 return known[1]
-            found = self._workbench.diagnose_run(run_id, job=job)
+            found = self._workbench.diagnose_run(run_id, job=job, again=again, on_found=on_found)
             self._found[run_id] = (stamp, found)
             return found
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.diagnosis.model import Rows
+from engine.diagnosis.model import Rows, Segment
 from m4review.app.context import Context, Screen
 from m4review.app.links import Place
 from m4review.app.reports import save_report
@@ -81,6 +81,7 @@ class DiagnosisScreen(Screen):
         self.busy_words = ElidedLabel("", "muted")
         self.stop = button(context, "Cancel", self.model.cancel)
         self.empty = EmptyState(context, "stethoscope", "", "")
+        self._shown_segments: tuple[Segment, ...] = ()
         self._stack = QStackedWidget()
         self._build()
         self._wire()
@@ -261,21 +262,29 @@ class DiagnosisScreen(Screen):
 
     def _cancelled(self) -> None:
         self.empty.say("Stopped", "Again starts anew.")
+        if self.model.diagnosis is not None and not self.model.diagnosis.complete:
+            self._line.setText("Stopped: this is what was found so far. Again starts anew.")
 
     def _fill(self) -> None:
         found = self.model.diagnosis
+        is_first = self._stack.currentWidget() is not self.tabs
         self._stack.setCurrentWidget(self.tabs if found is not None else self.empty)
+        # While more is found, what the reader has chosen stays chosen.
+        scope, chosen = self.scope.currentText(), self._chosen_words()
         self.scope.blockSignals(True)
         self.scope.clear()
         self.scope.addItems([scope.title for scope in self.model.scopes])
+        self.scope.setCurrentIndex(max(0, self.scope.findText(scope)))
         self.scope.blockSignals(False)
-        self._fill_signatures()
+        self._fill_signatures(chosen)
         segments = found.segments if found is not None else ()
-        self.segments_model.set_records(segments)
-        self.forest.show_segments(segments)
+        if segments != self._shown_segments:
+            self._shown_segments = segments
+            self.segments_model.set_records(segments)
+            self.forest.show_segments(segments)
+            if segments:
+                self.segments.selectRow(0)
         self.forest.setVisible(bool(segments))
-        if segments:
-            self.segments.selectRow(0)
         self.proposals.show_diagnosis(found)
         if found is None:
             self._line.setText("")
@@ -285,7 +294,8 @@ class DiagnosisScreen(Screen):
         self._line.setText(summary_words(found))
         self._segments_words(len(segments))
         clear(self._notes)
-        notes = found.notes or ("Everything that was to be tested could be tested.",)
+        nothing = "Everything that was to be tested could be tested."
+        notes = found.notes or (nothing if found.complete else "More is being tested.",)
         for note in notes:
             self._notes.addWidget(label(note, wrap=True))
         self._notes.addStretch(1)
@@ -298,9 +308,13 @@ class DiagnosisScreen(Screen):
             )
         ):
             self.tabs.setTabText(at, f"{name} ({number})")
-        if self.isVisible():
+        if self.isVisible() and is_first:
             self.signatures.setFocus()
         self.title_changed.emit()
+
+    def _chosen_words(self) -> str:
+        chosen = self.signatures_model.record(self.signatures.currentIndex().row())
+        return chosen.words if chosen is not None else ""
 
     def _segments_words(self, number: int) -> None:
         if not number:
@@ -322,14 +336,15 @@ class DiagnosisScreen(Screen):
         signature = self.signatures_model.record(row)
         return signature.share if signature is not None else 0.0
 
-    def _fill_signatures(self) -> None:
+    def _fill_signatures(self, chosen: str = "") -> None:
         scope = self._scope()
         signatures = scope.signatures if scope is not None else ()
         self.signatures_model.set_records(signatures)
         self.residual.setText(scope.residual_words if scope is not None else "")
         self.residual_button.setVisible(scope is not None and scope.residual.count > 0)
         if signatures:
-            self.signatures.selectRow(0)
+            at = next((n for n, s in enumerate(signatures) if chosen and s.words == chosen), 0)
+            self.signatures.selectRow(at)
         else:
             self.signature_panel.show_signature(None)
 

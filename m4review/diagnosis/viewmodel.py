@@ -66,6 +66,8 @@ class DiagnosisViewModel(QObject):
     progressed = Signal(object)
     failed = Signal(object)
     cancelled = Signal()
+    _found = Signal(object, object)
+    """From the job's thread: which job, and what it knows so far."""
 
     def __init__(
         self, workbench: Workbench, runner: JobRunner, parent: QObject | None = None
@@ -76,6 +78,8 @@ class DiagnosisViewModel(QObject):
         self.diagnosis: Diagnosis | None = None
         self.scopes: tuple[Scope, ...] = ()
         self._working: JobHandle | None = None
+        self._asked: object = None
+        self._found.connect(self._so_far)
 
     @property
     def busy(self) -> bool:
@@ -92,6 +96,8 @@ class DiagnosisViewModel(QObject):
             self.run_id = run_id
             self.changed.emit()
 
+        asked = self._asked = object()
+
         def done(found: Diagnosis) -> None:
             if self._working is handle and found is not self.diagnosis:
                 self.diagnosis, self.scopes = found, scopes_of(found)
@@ -103,7 +109,9 @@ class DiagnosisViewModel(QObject):
 
         handle = self._runner.start(
             "Find out what went wrong",
-            self._known.diagnose(run_id, again=again),
+            self._known.diagnose(
+                run_id, again=again, on_found=lambda found: self._found.emit(asked, found)
+            ),
             on_done=done,
             on_failed=failed,
             lane="diagnosis",
@@ -112,6 +120,12 @@ class DiagnosisViewModel(QObject):
         handle.progressed.connect(self.progressed.emit)
         handle.over.connect(lambda: self._over(handle))
         self.busy_changed.emit(True)
+
+    def _so_far(self, asked: object, found: Diagnosis) -> None:
+        """Show what is known already; an earlier job's words come too late."""
+        if asked is self._asked and self.busy and found.mismatches:
+            self.diagnosis, self.scopes = found, scopes_of(found)
+            self.changed.emit()
 
     def _over(self, handle: JobHandle) -> None:
         if self._working is handle:

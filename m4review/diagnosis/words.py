@@ -87,6 +87,9 @@ def summary_words(found: Diagnosis) -> str:
         return "Every cell matches: there is nothing to explain."
     cells = count_words(found.mismatches, "mismatching cell")
     number = len(found.ranked)
+    if not found.complete:
+        first = f"So far: {found.ranked[0].words}" if number else "Nothing fits so far."
+        return f"{cells}; still looking. {first}"
     if not number:
         return f"{cells}; no signature explains enough of them to be named."
     explained = found.mismatches - found.unexplained

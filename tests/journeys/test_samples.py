@@ -20,6 +20,8 @@ TASKS = {
     "ventilation-raw": ("mimic-ventilation-raw", "mimic"),
     "eicu-gcs": ("eicu-gcs", "eicu"),
 }
+NAMED = {"ventilation": {"label-matching", "window"}, "charlson": {"rounding", "sum-aggregate"}}
+"""What a diagnosis must name of the flaws that the samples say they have."""
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +54,6 @@ def test_right_samples_score_one_and_flawed_ones_do_not(bench: Workbench, name: 
     assert 0.3 < flawed.reward < 1
     # The raw task is lenient enough for a strict pass with such mistakes.
     assert flawed.strict_pass is False or name == "ventilation-raw"
+    if name in NAMED:
+        found = bench.diagnose_run(flawed.run_id, job=SimpleJob(), seconds=600)
+        assert {s.id for s in found.ranked} >= NAMED[name], [s.words for s in found.ranked]

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.diagnosis.exporting import count
-
 Change = Literal["right", "mended", "broken", "wrong", "wrong_otherwise"]
 """Right in both; wrong in the first and right now; right in the first and wrong now; wrong in both
 with the same value; wrong in both with different values."""
@@ -65,26 +63,7 @@ class Comparison:
     """Reference rows that no run has right."""
 
     def as_dict(self) -> dict[str, object]:
-        """JSON-ready for outside: counts from 1 to 10 are told as ``"<11"``."""
-        return {
-            "runs": list(self.runs),
-            "reference_rows": count(self.reference_rows),
-            "columns": list(self.columns),
-            "first_wrong": count(self.first_wrong),
-            "always_wrong": count(self.always_wrong),
-            "others": [
-                {
-                    "run": other.run,
-                    "rows": {change: count(n) for change, n in other.rows.items()},
-                    "columns": [
-                        {"column": c.column, **{k: count(n) for k, n in c.cells.items()}}
-                        for c in other.columns
-                    ],
-                    "extra": count(other.extra),
-                    "duplicates": count(other.duplicates),
-                    "new_extra": count(other.new_extra),
-                    "gone_extra": count(other.gone_extra),
-                }
-                for other in self.others
-            ],
-        }
+        """JSON-ready for outside: small counts are told as ``"<11"``, what gives them away not."""
+        from engine.diagnosis.compare.exporting import exported  # noqa: PLC0415 - it knows this
+
+        return exported(self)

@@ -18,7 +18,7 @@ _SHARED = {
     "condition-changed",
     "condition-dropped",
     "item-set",
-    "label-spelling",
+    "label-matching",
     "mean-worst",
     "min-max",
     "missing-as-value",
@@ -120,7 +120,7 @@ def _found(query: Parsed, number: int, target: str) -> Iterator[Grouped]:
             becomes = line(edit.sql)
             before, after = both_short(stands, becomes)
             # Labels spelt otherwise are one mistake, whatever the labels.
-            spelling = name == "label-spelling"
+            spelling = name == "label-matching"
             group = str(parameters.get("way", "")) if spelling else plain(around)
             yield (
                 Mutation(

@@ -226,9 +226,9 @@ def _spelt(node: exp.Expr) -> Iterator[Change]:
     """
     labels = [text.this for text in node.find_all(exp.Literal) if text.is_string]
     ways: tuple[tuple[str, Callable[[str], str], str], ...] = (
-        ("space", str.strip, "labels without the blanks at their ends"),
-        ("case", str.lower, "labels in small letters"),
-        ("case-up", str.upper, "labels in capitals"),
+        ("space", str.strip, "labels looked for without the blanks at their ends"),
+        ("case", str.lower, "labels looked for in small letters"),
+        ("case-up", str.upper, "labels looked for in capitals"),
     )
     for way, spell, said in ways:
         if any(spell(label) != label for label in labels):
@@ -236,7 +236,7 @@ def _spelt(node: exp.Expr) -> Iterator[Change]:
             for text in list(new.find_all(exp.Literal)):
                 if text.is_string:
                     text.replace(exp.Literal.string(spell(text.this)))
-            yield "label-spelling", new, said, {"way": way}
+            yield "label-matching", new, said, {"way": way}
 
 
 def _join(node: exp.Join) -> Iterator[Change]:

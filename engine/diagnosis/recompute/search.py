@@ -258,13 +258,19 @@ class Search:
         """
         found = all_mutations(parsed, group.sliced, bench.items, TARGET, near=near, ring=names)
 
-        def rank(mutation: Mutation) -> tuple[int, int, int]:
+        def rank(mutation: Mutation) -> tuple[bool, bool, int, int]:
             bears = sum(
                 all(e.number in own.nodes.get(e.query, ()) for e in mutation.edits)
                 for own in group.own.values()
             )
-            return (len(mutation.edits) == 1, mutation.rare, -bears)
+            item = _item(mutation)
+            often = bench.items[item].count if item in bench.items else 0
+            return (len(mutation.edits) == 1, mutation.rare and not often, -bears, -often)
 
+        # An item that no event of these patients has changes nothing.
+        there = {None, *bench.items}
+        if bench.items:
+            found = [m for m in found if _item(m) in there]
         return sorted(found, key=rank)
 
     def _by_distance(self, sliced: Slice) -> list[tuple[int, Set[str]]]:
@@ -420,6 +426,13 @@ class Search:
             "ORDER BY hash(patient), patient"
         ).fetchall()
         return {str(patient): int(count) for patient, count in rows}
+
+
+def _item(mutation: Mutation) -> int | None:
+    """The item that a change leaves out of a list, if that is what it does."""
+    gone = str(mutation.parameters.get("without", ""))
+    is_list = mutation.id == "item-set" and "itemid" in mutation.before and gone.isdigit()
+    return int(gone) if is_list else None
 
 
 def _size(sliced: Slice) -> int:

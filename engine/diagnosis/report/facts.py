@@ -1,8 +1,9 @@
 """What a report says, as JSON-ready values that may leave the machine.
 
-Nothing here is about single rows: no key, no cell value, no host path. Counts from 1 to 10 are told
-as ``"<11"``; a rate whose count would be one of these is told as a bound. The reward is told as
-it is: it is the run's published figure.
+Nothing here is about single rows: no key, no cell value, no host path. A count from 1 to 10 is told
+as ``"<11"``. Which other counts, rates and rewards are told as they are, as a range or not at all
+is decided for all figures of the report together, so that no small count can be worked out
+(`engine.diagnosis.disclosure`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import Any
 
 from engine import __version__
 from engine.base.text import neutralise
+from engine.diagnosis.compare.exporting import told_comparison
 from engine.diagnosis.compare.model import Comparison
-from engine.diagnosis.exporting import count
-from engine.diagnosis.model import SMALL, Diagnosis
+from engine.diagnosis.disclosure import SMALL, Ledger, fraction
+from engine.diagnosis.exporting import DiagnosisCounts, count
+from engine.diagnosis.model import Diagnosis
 from engine.runs.records import RunRecord, TestResults
 
-FORMAT = 1
+FORMAT = 2
 """Raised when a field changes its meaning."""
 
 
@@ -31,15 +34,19 @@ def run_facts(record: RunRecord, rows: int | None, diagnosis: Diagnosis | None) 
         diagnosis: what its mismatches are consistent with; None where there is none.
     """
     summary = record.summary
+    ledger = Ledger()
+    counts = None if diagnosis is None else DiagnosisCounts(ledger, diagnosis)
+    figures = _Figures(ledger, record.test_results, None if counts is None else rows)
+    ledger.settle()
     return {
         "format": FORMAT,
         "kind": "run",
         "engine": __version__,
-        "run": _about(record),
+        "run": {**_about(record), "reward": figures.reward(summary.reward)},
         "failure": None
         if summary.failure_reason is None
         else {"reason": summary.failure_reason, "detail": neutralise(record.failure_detail or "")},
-        "figures": None if record.test_results is None else _figures(record.test_results, rows),
+        "figures": figures.told(),
         "care": {
             "isolated": record.isolated,
             "sandbox": record.backend,
@@ -50,18 +57,22 @@ def run_facts(record: RunRecord, rows: int | None, diagnosis: Diagnosis | None) 
             "external_tools": _passed(record.external_tools),
         },
         "tokens": record.raw.get("token_usage"),
-        "diagnosis": None if diagnosis is None else diagnosis.as_dict(),
+        "diagnosis": None if counts is None else counts.told(rows=False),
     }
 
 
 def comparison_facts(comparison: Comparison, records: Sequence[RunRecord]) -> dict[str, Any]:
     """The report of a comparison; `records` in the order of `comparison.runs`."""
+    counts, rewards = told_comparison(comparison, [r.summary.reward for r in records])
     return {
         "format": FORMAT,
         "kind": "comparison",
         "engine": __version__,
-        "runs": [_about(record) for record in records],
-        "comparison": comparison.as_dict(),
+        "runs": [
+            {**_about(record), "reward": reward}
+            for record, reward in zip(records, rewards, strict=True)
+        ],
+        "comparison": counts,
     }
 
 
@@ -79,45 +90,79 @@ def _about(record: RunRecord) -> dict[str, Any]:
         "state": summary.state,
         "started_at": summary.started_at,
         "agent_seconds": None if seconds is None else round(seconds, 1),
-        "reward": summary.reward,
         "strict_pass": summary.strict_pass,
     }
 
 
-def _figures(results: TestResults, rows: int | None) -> dict[str, Any]:
-    return {
-        "reward": results.reward,
-        "strict_pass": results.strict_pass,
-        "match_rates": {
-            neutralise(name): bounded(rate, rows) for name, rate in results.match_rates.items()
-        },
-        "extra_keys": _counted(results.extra_keys),
-        "missing_keys": _counted(results.missing_keys),
-        "duplicate_keys": _counted(results.duplicate_keys),
-        "diagnostics": [{"name": item.name, "passed": item.passed} for item in results.diagnostics],
-    }
-
-
-def bounded(rate: float, rows: int | None) -> float | str | None:
-    """The rate, or a bound where the rate would tell a small count.
+class _Figures:
+    """The figures of a score beside a diagnosis of the same run.
 
     Args:
-        rate: 0 to 1.
-        rows: what it is counted over; nothing can be told without it.
+        ledger: with the counts of the diagnosis, if there is one.
+        results: the score; None where the run has none.
+        rows: what rates are counted over; None where nothing was aligned.
     """
-    if rows is None or rows < SMALL:
-        return None
-    right = round(rate * rows)
-    edge = SMALL / rows
-    if 0 < right < SMALL:
-        return f"< {edge:.3f}"
-    if 0 < rows - right < SMALL:
-        return f"> {1 - edge:.3f}"
-    return round(rate, 4)
 
+    def __init__(self, ledger: Ledger, results: TestResults | None, rows: int | None) -> None:
+        self._ledger, self._results = ledger, results
+        self._rows = rows if rows and results is not None and results.match_rates else None
+        if self._rows is None or results is None:
+            return
+        # With few extra rows a rate of many digits would tell how many: the rows are its divisor.
+        further = (results.extra_keys or 0, results.duplicate_keys or 0, sum(self._further()))
+        coarse = any(0 < number < SMALL for number in further)
+        ledger.count("rows", self._rows, public=True)
+        ledger.count("keys", sum(self._further()), told=False)
+        right = {name: round(rate * self._rows) for name, rate in results.match_rates.items()}
+        for name, number in right.items():
+            cell = ledger.count(f"right:{name}", number, keep=6, coarse=coarse)
+            ledger.total("rows", [cell], rest=f"wrong:{name}")
+            wrong = ledger.count(f"c:{name}", 0, told=False)
+            ledger.total(f"wrong:{name}", [wrong, "keys"], rest=f"wrong:{name}:other")
+        ledger.count("reward", sum(right.values()), keep=7, coarse=coarse)
+        ledger.total("reward", [f"right:{name}" for name in right])
 
-def _counted(number: int | None) -> int | str | None:
-    return None if number is None else count(number)
+    def _further(self) -> tuple[int, int]:
+        assert self._results is not None  # noqa: S101 - for the type checker
+        return self._results.extra_keys or 0, self._results.duplicate_keys or 0
+
+    def told(self) -> dict[str, Any] | None:
+        """After the ledger was settled."""
+        results = self._results
+        if results is None:
+            return None
+        return {
+            "reward": self.reward(results.reward),
+            "strict_pass": results.strict_pass,
+            "match_rates": {
+                neutralise(name): self._rate(name, rate)
+                for name, rate in results.match_rates.items()
+            },
+            "extra_keys": self._counted("extra", results.extra_keys),
+            "missing_keys": self._counted("missing", results.missing_keys),
+            "duplicate_keys": self._counted("duplicates", results.duplicate_keys),
+            "diagnostics": [
+                {"name": item.name, "passed": item.passed} for item in results.diagnostics
+            ],
+        }
+
+    def reward(self, reward: float | None) -> float | str | None:
+        """The reward, or a range."""
+        if self._rows is None or self._results is None or reward is None:
+            return reward
+        if self._rows < SMALL:
+            return None
+        return fraction(self._ledger, "reward", self._rows * len(self._results.match_rates), reward)
+
+    def _rate(self, name: str, rate: float) -> float | str | None:
+        if self._rows is None or self._rows < SMALL:
+            return None
+        return fraction(self._ledger, f"right:{name}", self._rows, round(rate, 4))
+
+    def _counted(self, name: str, number: int | None) -> int | str | None:
+        if self._ledger.has(name):
+            return self._ledger.told(name)
+        return None if number is None else count(number)
 
 
 def _passed(result: Any) -> bool | None:

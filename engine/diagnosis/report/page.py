@@ -62,16 +62,15 @@ def _environment() -> jinja2.Environment:
 def _percent(value: object) -> str:
     if isinstance(value, (int, float)):
         return f"{100 * value:.1f} %"
-    if isinstance(value, str):  # a bound: "> 0.980"
-        sign, number = value.split()
-        return f"{sign} {100 * float(number):.1f} %"
+    if isinstance(value, str):  # a range: "0.91–0.94"
+        return f"{'–'.join(f'{100 * float(end):.0f}' for end in value.split('–'))} %"
     return "not told"
 
 
 def _bar(value: object) -> float:
     """Length of a bar, 0 to 100."""
     if isinstance(value, str):
-        return 100 * float(value.split()[-1])
+        return 100 * float(value.split("–")[0])
     return 100 * float(value) if isinstance(value, (int, float)) else 0.0
 
 

@@ -113,7 +113,12 @@ def _groups(feature: Feature, column: pd.Series[Any]) -> list[_Group]:
             for low, high in itertools.pairwise(edges):
                 last = high == edges[-1]
                 inside = known & (numbers >= low) & ((numbers <= high) if last else numbers < high)
-                said = f"{low:.3g} to {'' if last else 'under '}{high:.3g}"
+                # The lowest and the highest value are somebody's: they are not said.
+                said = f"{low:.3g} to under {high:.3g}"
+                if last:
+                    said = f"{low:.3g} or more"
+                elif low == edges[0]:
+                    said = f"under {high:.3g}"
                 groups.append(_Group(name, (said,), inside))
     if not known.all():
         groups.append(_Group(name, ("unknown",), ~known))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -151,3 +151,26 @@ def _rows(table: Table, condition: str) -> RowList:
         f"SELECT row FROM diff WHERE {condition} ORDER BY row"  # noqa: S608 - our own SQL
     ).fetchnumpy()
     return np.asarray(fetched["row"], dtype=np.int64)
+
+
+def joined(found: Sequence[Candidate]) -> list[Candidate]:
+    """One candidate per hypothesis, over all columns and the keys."""
+    by_words: dict[str, Candidate] = {}
+    for candidate in found:
+        name = candidate.words + str(candidate.parameters)
+        before = by_words.get(name)
+        by_words[name] = (
+            candidate
+            if before is None
+            else replace(
+                before,
+                cells={**before.cells, **candidate.cells},
+                tested={**before.tested, **candidate.tested},
+                broken=before.broken + candidate.broken,
+                counter_example=candidate.counter_example
+                if before.counter_example is None
+                else before.counter_example,
+                condition=None,
+            )
+        )
+    return list(by_words.values())

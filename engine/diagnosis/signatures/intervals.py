@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.diagnosis.signatures.candidate import KEYS, Candidate, ask
+from engine.diagnosis.signatures.candidate import KEYS, Candidate, ask, joined
 from engine.diagnosis.signatures.hypothesis import Hypothesis
 from engine.diagnosis.table import Table
 
@@ -94,7 +94,7 @@ def interval_candidates(table: Table) -> list[Candidate]:
                 )
             ],
         )
-    return _joined(found)
+    return joined(found)
 
 
 def _relation(ends: Ends) -> str:
@@ -132,26 +132,3 @@ def _relation(ends: Ends) -> str:
         f"LEFT JOIN ({begins(agent, reference)}) m ON d.k0 IS NOT DISTINCT FROM m.g "
         f"LEFT JOIN ({begins(reference, agent)}) p ON d.k0 IS NOT DISTINCT FROM p.g"
     )
-
-
-def _joined(found: list[Candidate]) -> list[Candidate]:
-    """One candidate per hypothesis, over all columns and the keys."""
-    by_words: dict[str, Candidate] = {}
-    for candidate in found:
-        c = candidate
-        before = by_words.get(c.words + str(c.parameters))
-        if before is not None:
-            c = Candidate(
-                id=c.id,
-                words=c.words,
-                predicts=c.predicts,
-                evidence=c.evidence,
-                parameters=c.parameters,
-                cells={**before.cells, **c.cells},
-                tested={**before.tested, **c.tested},
-                broken=before.broken + c.broken,
-                counter_example=before.counter_example or c.counter_example,
-                loose=c.loose,
-            )
-        by_words[c.words + str(c.parameters)] = c
-    return list(by_words.values())

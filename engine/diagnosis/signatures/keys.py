@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from engine.base.duck import quote_text
-from engine.diagnosis.signatures.candidate import KEYS, Candidate, ask
+from engine.diagnosis.signatures.candidate import KEYS, Candidate, ask, joined
 from engine.diagnosis.signatures.hypothesis import Hypothesis
 from engine.diagnosis.signatures.times import named_shift
 from engine.diagnosis.table import Table
@@ -148,29 +149,33 @@ def _shifted(table: Table, number: int) -> list[Candidate]:
         there = " AND ".join(
             [f"o.k{number} = {back}", *(f"o.{k} IS NOT DISTINCT FROM d.{k}" for k in others)]
         )
+        theirs = "".join(f", o.r{c.position} AS o{c.position}" for c in table.columns)
         relation = (
-            "SELECT d.*, o.row IS NOT NULL AS expected FROM diff d LEFT JOIN "  # noqa: S608 - our own SQL
+            f"SELECT d.*, o.row IS NOT NULL AS expected{theirs} FROM diff d LEFT JOIN "  # noqa: S608 - our own SQL
             f"(SELECT * FROM diff WHERE key_status < 2) o ON {there}"
         )
         said = named_shift(by / 1e6)[1] if is_time else f"off by {by:+d}"
-        found += ask(
-            table,
-            KEYS,
-            [
-                Hypothesis(
-                    id="shifted-keys",
-                    words=f"Consistent with {table.keys[number]} {said} in every key.",
-                    predicts=f"the reference's {table.keys[number]}, {said}",
-                    column=None,
-                    explains="(key_status = 1 AND NOT expected) OR (key_status = 2 AND expected)",
-                    contradicts="NOT expected",
-                    strict=True,
-                    parameters={
-                        "key": table.keys[number],
-                        "offset": by / 1e6 if is_time else by,
-                    },
-                )
-            ],
-            relation,
+        hypothesis = Hypothesis(
+            id="shifted-keys",
+            words=f"Consistent with {table.keys[number]} {said} in every key.",
+            predicts=f"the reference's {table.keys[number]}, {said}, and the values of that row",
+            column=None,
+            explains="(key_status = 1 AND NOT expected) OR (key_status = 2 AND expected)",
+            contradicts="NOT expected",
+            strict=True,
+            parameters={"key": table.keys[number], "offset": by / 1e6 if is_time else by},
         )
+        asked = ask(table, KEYS, [hypothesis], relation)
+        for column in table.columns:
+            if asked and column.wrong and not column.lacking:
+                # A row under another's key has that row's values.
+                fits = column.matches(column.typed(f"o{column.position}"))
+                cells = replace(
+                    hypothesis,
+                    column=column.name,
+                    explains=f"{column.wrong_here} AND expected AND {fits}",
+                    contradicts=f"{column.right_here} AND expected AND NOT {fits}",
+                )
+                asked += ask(table, column.position, [cells], relation)
+        found += joined(asked)
     return found

@@ -39,6 +39,7 @@ TITLES = {
     "condition-dropped": "Condition left out",
     "rule-dropped": "Rule left out",
     "condition-changed": "Condition changed",
+    "label-matching": "Labels looked for as they look",
     "inner-join": "Inner instead of left join",
     "unit-conversion": "Unit conversion left out",
     "source-dropped": "Source left out",

@@ -86,12 +86,14 @@ def _rounding(table: Table, column: Column) -> Iterator[Hypothesis]:
     decimals = "list_min([d FOR d IN [-1, 0, 1, 2, 3, 4] IF abs({x} - round({x}, d)) < 1e-9])"
     row = table.con.execute(
         f"SELECT mode(coalesce({decimals.format(x=a)}, 9)), mode(coalesce({decimals.format(x=r)}, "  # noqa: S608 - our own SQL
-        f"9)), max(coalesce({decimals.format(x=a)}, 9)), max(coalesce({decimals.format(x=r)}, 9)) "
-        f"FROM diff WHERE s{i} = 2"
+        f"9)), max(coalesce({decimals.format(x=a)}, 9)), max(coalesce({decimals.format(x=r)}, 9)), "
+        f"count(DISTINCT {r}) FROM diff WHERE s{i} = 2"
     ).fetchone()
     if row is None or row[0] is None:
         return
-    for digits in sorted({int(row[0]), int(row[2])} & set(_DIGITS)):
+    # Points of a score are not rounded to tens.
+    likely = set(_DIGITS) if int(row[4]) > _LEVELS else set(_DIGITS) - {-1}
+    for digits in sorted({int(row[0]), int(row[2])} & likely):
         scale = f"pow(10, {digits})::DOUBLE"
         ways = {
             "floor": (f"floor({r} * {scale} + 1e-9) / {scale}", "cut down"),

@@ -37,7 +37,7 @@ def test_as_json(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> 
     assert any("no source" in note for note in said["notes"])
     assert said.keys() == {
         "task", "mismatches", "unexplained", "signatures", "columns", "keys", "segments",
-        "segments_suppressed", "proposals", "notes",
+        "segments_suppressed", "proposals", "notes", "cut_short",
     }  # fmt: skip
 
 
@@ -50,6 +50,9 @@ def test_for_people(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) 
     assert "caused by" not in said
     assert "2150" not in said
     assert "for you to decide" in said
+    assert "32 of the 32 mismatching cells of these columns it was tested on" in said
+    assert "no matching cell contradicts it" in said
+    assert "counter-example" not in said
 
 
 def test_a_right_output(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from engine.diagnosis.recompute.changes import all_mutations
 from engine.diagnosis.recompute.mutation import Mutation
 from engine.diagnosis.recompute.search import parsed_for
 from engine.diagnosis.recompute.slicing import slice_for
-from engine.diagnosis.recompute.writing import written
+from engine.diagnosis.recompute.writing import Written, written
 from engine.references import find_target, list_targets
 from engine.sources import find_source
 
@@ -119,6 +119,25 @@ def test_a_change_comes_out_as_if_it_had_been_written(small_built: Home) -> None
         assert got == expected
     finally:
         bench.close()
+
+
+@pytest.mark.parametrize("key", ["creatinine-baseline", "gcs-24h", "ventilation"])
+def test_a_change_put_into_the_text_is_the_changed_tree_written(key: str) -> None:
+    parsed = parsed_for(key)
+    target = replace(find_target(key), name=TARGET)
+    columns = parsed[TARGET].tree.named_selects
+    sliced = slice_for(concept_graph(), target, parsed, columns, rows=True)
+    texts = {name: Written(parsed[name], nodes) for name, nodes in sliced.nodes.items()}
+    changes = all_mutations(parsed, sliced, {}, TARGET)[::3]
+    seen = set()
+    for mutation in changes:
+        for name in mutation.queries:
+            changed = texts[name].changed(mutation)
+            assert changed == written(parsed[name], sliced.nodes[name], mutation), mutation.words
+            # A rule with IF too: writing it must not tear it out of its place.
+            assert changed != texts[name].plain
+            seen.add(name)
+    assert len(seen) > 1
 
 
 def test_what_fails_or_takes_too_long_explains_nothing_and_a_cancel_stops(

@@ -13,6 +13,7 @@ from diagnosis_cases import Row, on_values
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.catalogue.task import find_task
 from engine.diagnosis import Diagnosis
 
 URINE = (
@@ -168,6 +169,30 @@ def test_keys(tmp_path: Path, output: Callable[[list[list[object]]], list[Row]],
     diagnosis = ventilated(tmp_path, output(episodes()))
     assert diagnosis.keys.signatures[0].id == name
     assert diagnosis.keys.residual.count == 0
+
+
+def test_keys_numbered_otherwise_explain_the_values_under_them(tmp_path: Path) -> None:
+    output = [[stay, n - 1, *rest] for stay, n, *rest in episodes()]
+    diagnosis = ventilated(tmp_path, output)
+    assert [s.id for s in diagnosis.ranked] == ["shifted-keys"]
+    assert diagnosis.unexplained == 0
+    assert set(diagnosis.ranked[0].columns) >= {"starttime", "endtime"}
+
+
+def test_what_many_matches_contradict_is_not_told(tmp_path: Path) -> None:
+    """A few scores one level too high among very many right ones are no shifted threshold."""
+    task = find_task("mimic-sapsii-24h")
+    columns = task.evaluation.value_columns
+    header = ",".join(["stay_id", *columns])
+    reference = [[stay, *[(stay * 7 + n) % 3 for n in range(len(columns))]] for stay in range(300)]
+    output = [list(row) for row in reference]
+    for row in output[5:300:30]:
+        row[2] = 1 if row[2] == 0 else row[2]
+    diagnosis = on_values(tmp_path, task.name, header, reference, output)
+    assert diagnosis.mismatches > 2
+    for s in diagnosis.ranked:
+        assert s.explained > s.broken, s.words
+        assert (s.counter_example is None) == (s.broken == 0)
 
 
 def test_two_errors_are_told_apart_without_counting_twice(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -15,7 +16,8 @@ from engine.base.jobs import SimpleJob
 from engine.base.paths import open_home
 from engine.catalogue.task import find_task
 from engine.cli.main import run as m4bench
-from engine.workbench import RunRequest, Workbench
+from engine.diagnosis import Diagnosis, keeping
+from engine.workbench import RunRequest, Workbench, explaining
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
@@ -43,10 +45,46 @@ def runs(bench: Workbench) -> tuple[str, str]:
 
 
 def test_a_run_is_diagnosed(bench: Workbench, runs: tuple[str, str]):
-    found = bench.diagnose_run(runs[0], job=SimpleJob())
+    so_far: list[Diagnosis] = []
+    found = bench.diagnose_run(runs[0], job=SimpleJob(), again=True, on_found=so_far.append)
     assert found.mismatches > 0
-    assert found.ranked
+    # What the sample does wrong, in the order of what each explains.
+    assert [s.id for s in found.ranked[:2]] == ["rounding", "sum-aggregate"]
+    assert "age cut down to whole numbers" in found.ranked[0].words
+    assert all(s.explained > s.broken for s in found.ranked)
+    assert so_far
+    assert not any(one.complete for one in so_far)
+    assert found.complete
     assert bench.diagnose_run(runs[1], job=SimpleJob()).mismatches == 0
+
+
+def test_a_report_takes_the_diagnosis_that_is_kept(
+    bench: Workbench, runs: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    found = bench.diagnose_run(runs[0], job=SimpleJob())
+
+    def never(*_: object, **__: object) -> Diagnosis:
+        raise AssertionError("it was found out again")
+
+    monkeypatch.setattr(explaining, "diagnose", never)
+    assert bench.diagnose_run(runs[0], job=SimpleJob()) == found
+    _, data = bench.report((runs[0],), tmp_path / "kept.html", job=SimpleJob())
+    told = json.loads(data.read_text("utf-8"))["diagnosis"]["signatures"]
+    assert [one["words"] for one in told] == [s.words for s in found.ranked]
+    with pytest.raises(AssertionError, match="found out again"):
+        bench.diagnose_run(runs[0], job=SimpleJob(), again=True)
+    diff = bench.diff_of(runs[0], job=SimpleJob())
+    assert diff is not None
+    task = find_task(TASK)
+    key = keeping.key_of(diff, task, "one source", [])
+    assert key != keeping.key_of(diff, task, "another source", [])
+    assert key != keeping.key_of(diff, task, "one source", ["SELECT 1"])
+    keeping.keep(tmp_path, key, 10, replace(found, cut_short=True))
+    assert keeping.kept(tmp_path, key, 10) == replace(found, cut_short=True)
+    assert keeping.kept(tmp_path, key, 20) is None  # more time may find more
+    assert keeping.kept(tmp_path, "another", 10) is None
+    (tmp_path / keeping.NAME).write_text("broken")
+    assert keeping.kept(tmp_path, key, 10) is None
 
 
 def test_runs_are_compared_and_reported(
