@@ -123,7 +123,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("editor.preview", "Show or hide the preview", "Text", ("Ctrl+Shift+M",), "panel-right"),
     Command("editor.form", "Show or hide the form", "Text", ("Ctrl+Shift+I",), "clipboard-list"),
     Command("editor.findings", "Show or hide the lint", "Text", ("Ctrl+Shift+L",), "list-checks"),
-    Command("editor.compare", "What changed in this text…", "Text", ("Ctrl+Shift+D",), "history"),
+    Command("editor.compare", "What changed in this text…", "Text", ("Ctrl+Shift+K",), "history"),
     Command("editor.folder", "Folder of the texts…", "Text", (), "folder-open"),
     Command("table.new", "New table", "Table", ("Ctrl+Alt+N",), "table-2"),
     Command("table.align", "Align the columns", "Table", ("Ctrl+Alt+A",), "columns-3"),

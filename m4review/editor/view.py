@@ -105,7 +105,7 @@ class EditorScreen(Screen):
             ("outline", "Outline", "Headings, to jump to (Ctrl+Shift+O)"),
             ("preview", "Preview", "The text as Markdown shows it (Ctrl+Shift+M)"),
             ("form", "Form", "Front matter or task.toml as a form (Ctrl+Shift+I)"),
-            ("compare", "Changes", "What changed since an earlier version (Ctrl+Shift+D)"),
+            ("compare", "Changes", "What changed since an earlier version (Ctrl+Shift+K)"),
             ("findings", "Lint", "What the lint says, below the text (Ctrl+Shift+L)"),
         ):
             head.addWidget(self._toggle(name, text, tip))

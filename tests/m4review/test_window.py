@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from app_window import settle, until, wait
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -79,13 +79,18 @@ def test_places_are_gone_back_to(open_window: Callable[..., MainWindow]) -> None
     settle(window)
 
 
-def test_commands_have_one_name_and_one_key_each() -> None:
+def test_commands_have_one_name_each() -> None:
     assert len({command.name for command in COMMANDS}) == len(COMMANDS)
-    # The menus of two screens may share keys: never are the commands of both there.
-    for other in ({"Diff"}, {"Text", "Table"}):
-        here = [command for command in COMMANDS if command.menu not in other]
-        keys = [QKeySequence(key).toString() for command in here for key in command.keys]
-        assert len(set(keys)) == len(keys)
+
+
+def test_no_two_commands_of_a_screen_have_one_key(open_window: Callable[..., MainWindow]) -> None:
+    window = open_window()
+    for name, screen in window.screens.items():  # what only another screen binds is not there
+        screen.bind(window.actions_of)
+        keys = [key for c in window.actions_of.available() for key in c.keys]
+        assert len(set(keys)) == len(keys), name
+        screen.leave(window.actions_of)
+    settle(window)
 
 
 def test_menus_offer_every_command(open_window: Callable[..., MainWindow]) -> None:
