@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QHBoxLayout,
     QSplitter,
     QTabWidget,
@@ -35,6 +37,8 @@ EDITED = {
     "text.provenance": "provenance",
 }
 """Commands that open a text of the task, and the text's name."""
+_NARROW = 1000
+"""Pixels at 100 %."""
 _NO_LIMIT = 16_777_215
 """Qt's own greatest height of a widget."""
 _SOURCES = {"mimic-iv": "MIMIC-IV", "eicu": "eICU"}
@@ -49,6 +53,7 @@ class TaskScreen(Screen):
         self.errors = ErrorPanel(context)
         self._title = ElidedLabel("", "title")
         self._badges = QHBoxLayout()
+        self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._description = label("", "muted", wrap=True)
         self.run_button = button(
             context, "Run…", self._run, icon="play", main=True, tip="Run an agent on it (Ctrl+R)"
@@ -104,12 +109,15 @@ class TaskScreen(Screen):
         head.addSpacing(self.context.px(8))
         head.addLayout(self._badges)
         head.addStretch(1)
-        head.addWidget(self.value_button)
-        head.addWidget(self.edit_button)
-        head.addWidget(self.evidence_button)
-        head.addWidget(self.review_button)
-        head.addWidget(self.run_button)
-        page.addLayout(head)
+        actions = QHBoxLayout()
+        for each in (
+            self.value_button, self.edit_button, self.evidence_button, self.review_button,
+            self.run_button,
+        ):  # fmt: skip
+            actions.addWidget(each)
+        self._head.addLayout(head, 1)
+        self._head.addLayout(actions)
+        page.addLayout(self._head)
         page.addWidget(self._description)
         page.addWidget(self.errors)
         texts = QSplitter(Qt.Orientation.Horizontal)
@@ -130,6 +138,13 @@ class TaskScreen(Screen):
         self._halves.addWidget(self._below)
         self._halves.setStretchFactor(0, 1)
         page.addWidget(self._halves, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window, or a large zoom, the buttons have a line of their own."""
+        super().resizeEvent(event)
+        narrow = self.width() < self.context.px(_NARROW)
+        way = QBoxLayout.Direction
+        self._head.setDirection(way.TopToBottom if narrow else way.LeftToRight)
 
     @property
     def title(self) -> str:

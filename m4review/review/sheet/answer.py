@@ -217,7 +217,6 @@ class AnswerPanel(QWidget):
         chip.setCheckable(True)
         chip.setAutoDefault(False)
         chip.setProperty("kind", "chip")
-        chip.setIconSize(QSize(self._context.px(14), self._context.px(14)))
         chip.setToolTip(tip)
         return chip
 
@@ -238,6 +237,7 @@ class AnswerPanel(QWidget):
         for answer, chip in self.answers.items():
             chip.setChecked(answer == verdict)
             chip.setIcon(answer_icon(self._context.theme, answer))
+            chip.setIconSize(QSize(self._context.px(14), self._context.px(14)))
         bad = verdict in ("concern", "disagree")
         self._severity.setVisible(bad)
         for severity, chip in self.severities.items():

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QListWidgetItem,
+    QScrollArea,
     QSplitter,
     QTabWidget,
     QVBoxLayout,
@@ -34,8 +35,10 @@ from m4review.review.sheet.viewmodel import ReviewViewModel
 from m4review.review.words import text_title
 
 _NO_DATA = "Texts only, no data"
-_NARROW, _HIGH = 900, 560
+_NARROW = 900
 """Pixels at 100 %."""
+_ROWS = ((720, 12), (560, 9))
+"""From which height (pixels at 100 %) on how many questions are shown without scrolling."""
 
 
 class WritingPanel(QWidget):
@@ -54,6 +57,10 @@ class WritingPanel(QWidget):
         self.beside = QTabWidget()
         self.beside.setAccessibleName("Texts and evidence")
         self.evidence = EvidencePanel(context, attachable=True)
+        self._evidence_place = QScrollArea()  # it is wide: in a narrow window it scrolls
+        self._evidence_place.setFrameShape(QFrame.Shape.NoFrame)
+        self._evidence_place.setWidgetResizable(True)
+        self._evidence_place.setWidget(self.evidence)
         self.changes = ChangesPanel(context)
         self.note = QFrame()
         self.note.setObjectName("notePanel")
@@ -97,7 +104,7 @@ class WritingPanel(QWidget):
         self.left = ColumnScroll(inner)
         self.beside.setTabBarAutoHide(True)
         self.beside.addTab(self.texts, "Texts")
-        self.beside.addTab(self.evidence, "Evidence")
+        self.beside.addTab(self._evidence_place, "Evidence")
         self.beside.addTab(self.changes, "Changed since")
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setChildrenCollapsible(False)
@@ -137,7 +144,8 @@ class WritingPanel(QWidget):
         px, way = self._context.px, QBoxLayout.Direction
         narrow = self.width() < px(_NARROW)
         self._foot.setDirection(way.TopToBottom if narrow else way.LeftToRight)
-        self.list.fit(12 if self.height() >= px(_HIGH) else 4)
+        rows = next((rows for high, rows in _ROWS if self.height() >= px(high)), 4)
+        self.list.fit(rows)
 
     # --- filling
 
@@ -166,7 +174,7 @@ class WritingPanel(QWidget):
     def _look_at_evidence(self) -> None:
         """Only what is looked at is read."""
         sheet = self._model.sheet
-        if sheet is not None and self.beside.currentWidget() is self.evidence:
+        if sheet is not None and self.beside.currentWidget() is self._evidence_place:
             self.evidence.show_task(sheet.task, str(sheet.draft["source"] or ""))
 
     def _attach(self, check: Mapping[str, Any]) -> None:
