@@ -215,7 +215,8 @@ class Concern(QFrame):
             for user in users:
                 self._rows.addWidget(label(user.task, "muted"))
         else:
-            self.title.setText(f"{whose} Saving would do this:")
+            known = "Saving would do this:" if effects else "What saving would do is not known."
+            self.title.setText(f"{whose} {known}")
             for effect in effects:
                 self._row(effect)
         self._rows.addStretch(1)

@@ -348,8 +348,14 @@ class EditorModel(QObject):
             else:
                 self.asked.emit()
 
+        def failed(error: M4Error) -> None:
+            if self._open is opened:
+                self.effects = ()  # it cannot be known: whoever saves decides without it
+                self.asked.emit()
+                self.failed.emit(error)
+
         handle = self._runner.start(
-            "See whom a change concerns", work, on_failed=self.failed.emit, quiet=True, lane="lint"
+            "See whom a change concerns", work, on_failed=failed, quiet=True, lane="lint"
         )
         handle.done.connect(done)
         handle.over.connect(lambda: self._over("effects", self.count_effects))

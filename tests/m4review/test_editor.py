@@ -282,6 +282,20 @@ def test_a_shared_skill_shows_whom_it_concerns_first(
     saved(window, screen)  # asked once
 
 
+def test_where_the_effect_cannot_be_known_one_may_still_decide(
+    open_window: Callable[..., MainWindow], home: Path, texts: Path, quick: None
+) -> None:
+    window = open_window(home)
+    screen = editor(window, "skill")
+    (home / "reviews").write_text("no folder")
+    screen.pane.insertPlainText("x")
+    until(window, lambda: screen.errors.error is not None, 120)
+    assert screen.concern.agree.isEnabled()
+    assert "not known" in screen.concern.title.text()
+    screen.concern.agree.click()
+    saved(window, screen)
+
+
 def test_changes_outside_are_merged(
     open_window: Callable[..., MainWindow], home: Path, quick: None
 ) -> None:
