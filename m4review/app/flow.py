@@ -9,8 +9,18 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 class FlowLayout(QLayout):
     """Widgets from left to right, in as many lines as they need."""
 
-    def __init__(self, parent: QWidget | None = None, spacing: int = 6) -> None:
+    def __init__(
+        self, parent: QWidget | None = None, spacing: int = 6, *, one_line: bool = False
+    ) -> None:
+        """Make one.
+
+        Args:
+            parent: the widget that it lays out.
+            spacing: between widgets and between lines, in pixels.
+            one_line: beside others it asks for the width of all its widgets, not of the widest.
+        """
         super().__init__(parent)
+        self._one_line = one_line
         self._items: list[QLayoutItem] = []
         self._heights: dict[int, int] = {}
         """By width; Qt asks again and again while it lays out a page."""
@@ -49,7 +59,11 @@ class FlowLayout(QLayout):
         self._place(rect, move=True)
 
     def sizeHint(self) -> QSize:
-        return self.minimumSize()
+        size = self.minimumSize()
+        if self._one_line:
+            widths = [i.sizeHint().width() for i in self._items if not i.isEmpty()]
+            size.setWidth(sum(widths) + self.spacing() * max(0, len(widths) - 1))
+        return size
 
     def minimumSize(self) -> QSize:
         size = QSize()

@@ -268,10 +268,25 @@ class EmptyState(QFrame):
         self.text.setText(text)
 
 
+_PAGE = "page"
+"""Name of the layout of a whole page."""
+
+
 def page_layout(widget: QWidget, context: Context) -> QVBoxLayout:
-    """The layout of a whole page, with its usual margins."""
+    """The layout of a whole page, with its usual margins, whatever the zoom becomes."""
     layout = QVBoxLayout(widget)
+    layout.setObjectName(_PAGE)
+    _fit(layout, context)
+    return layout
+
+
+def fit_pages(window: QWidget, context: Context) -> None:
+    """Give every page in a window the margins of the zoom that holds now."""
+    for layout in window.findChildren(QVBoxLayout, _PAGE):
+        _fit(layout, context)
+
+
+def _fit(layout: QVBoxLayout, context: Context) -> None:
     edge = context.px(18)
     layout.setContentsMargins(edge, context.px(14), edge, context.px(14))
     layout.setSpacing(context.px(10))
-    return layout

@@ -32,7 +32,7 @@ from m4review.app.links import DATA, MODELS, PLAN, QUEUE, REVIEWS, RUNS, WORKLIS
 from m4review.app.palette import Palette
 from m4review.app.settings import zoom_step
 from m4review.app.theme import Mode
-from m4review.app.widgets import ElidedLabel, label
+from m4review.app.widgets import ElidedLabel, fit_pages, label
 from m4review.compare.view import CompareScreen
 from m4review.data.view import DataScreen
 from m4review.diagnosis.rows import RowsLink
@@ -277,6 +277,7 @@ class MainWindow(QMainWindow):
         """Size of everything, in per cent."""
         self.context.settings.set("look.zoom", percent)
         self._set_look()
+        fit_pages(self, self.context)
         self.context.theme_changed.emit()
         self._tell(f"Size {percent} %")
 

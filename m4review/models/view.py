@@ -149,8 +149,12 @@ class ModelsScreen(Screen):
         self.url.setPlaceholderText("http://127.0.0.1:11434 or https://…")
         self.key.setPlaceholderText("empty where it needs none")
         form = QGridLayout()
-        form.setColumnStretch(1, 1)
-        form.setColumnStretch(3, 1)
+        form.setColumnStretch(1, 3)  # a name or an address is longer than what stands in a list
+        form.setColumnStretch(3, 2)
+        self.api.setMinimumContentsLength(12)
+        self.api.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
         for at, (title, widget) in enumerate(
             (("Name", self.name), ("Speaks", self.api), ("Address", self.url),
              ("Name of its key", self.key))

@@ -22,6 +22,7 @@ from engine.base.errors import M4Error
 from m4review.app import icons
 from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
+from m4review.app.flow import FlowLayout
 from m4review.app.links import RUNS, Place
 from m4review.app.reports import save_report
 from m4review.app.widgets import (
@@ -94,6 +95,7 @@ class RunScreen(Screen):
         self.delete_button = button(context, "Delete…", self._delete, icon="trash-2")
         self._fresh = True
         self._both: QBoxLayout | None = None
+        self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._head = QHBoxLayout()
         self._figures_rows = QVBoxLayout()
         self.tabs = QTabWidget()
@@ -129,8 +131,10 @@ class RunScreen(Screen):
         self.tabs.addTab(self.log, "Log")
         self.tabs.addTab(self.tree, "Record")
         page = page_layout(self, context)
-        top = QHBoxLayout()
-        top.addWidget(self._name, 1)
+        buttons = QWidget()
+        line = FlowLayout(buttons, spacing=context.px(10), one_line=True)
+        self._top.addWidget(self._name, 1)
+        self._top.addWidget(buttons)
         for each in (
             self.task_button,
             self.reveal_button,
@@ -139,8 +143,8 @@ class RunScreen(Screen):
             self.why_button,
             self.diff_button,
         ):
-            top.addWidget(each)
-        page.addLayout(top)
+            line.addWidget(each)
+        page.addLayout(self._top)
         page.addWidget(self._line)
         page.addWidget(self.errors)
         page.addLayout(self._head)
@@ -426,6 +430,7 @@ class RunScreen(Screen):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._top.setDirection(self._direction())
         if self._both is not None:
             self._both.setDirection(self._direction())
 

@@ -186,10 +186,16 @@ class TokenChart(QWidget):
             axis.setPen(theme.line)
             axis.setTextPen(theme.muted)
             axis.setStyle(tickFont=self.font())
+        style = {"color": theme.muted, "font-size": f"{self.font().pointSizeF():.1f}pt"}
         of.left.setWidth(px(96))
-        of.left.setLabel(left, color=theme.muted)
-        of.bottom.setLabel(bottom, color=theme.muted)
+        of.left.setLabel(left, **style)
+        of.bottom.setLabel(bottom, **style)
         of.bottom.showLabel(bool(bottom))
+        if self.tokens.timed:
+            of.bottom.setTickSpacing()
+        else:  # there is no half a response
+            every = max(1, round(len(self.tokens.points) / 10))
+            of.bottom.setTickSpacing(levels=[(every, 0)])
 
     def _draw_one(self, of: Curve, xs: list[float], ys: list[int], colour: str) -> None:
         of.curve.setData(

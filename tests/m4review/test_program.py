@@ -36,7 +36,7 @@ def test_pictures_are_saved_without_a_display(tmp_path: Path) -> None:
     done = run("--screenshot", tmp_path / "pictures", home=tmp_path / "home")
     assert done.returncode == 0, done.stderr
     names = sorted(path.name for path in (tmp_path / "pictures").glob("*.png"))
-    screens = ("worklist", "data", "runs", "queue", "plan", "models")
+    screens = ("worklist", "data", "runs", "queue", "plan", "models", "reviews")
     assert names == [f"{number}-{screen}.png" for number, screen in enumerate(screens, 1)]
     for name in names:
         picture = QImage(str(tmp_path / "pictures" / name))

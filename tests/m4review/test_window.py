@@ -30,6 +30,7 @@ from m4review.app.jobs_view import JobList
 from m4review.app.links import DATA, RUNS, WORKLIST, Place
 from m4review.app.palette import Palette, matching
 from m4review.app.window import MainWindow
+from m4review.run.view import RunScreen
 from m4review.worklist.view import WorklistScreen
 
 pytestmark = pytest.mark.gui
@@ -155,6 +156,30 @@ def test_size_theme_and_place_are_remembered(open_window: Callable[..., MainWind
     assert again.context.zoom == 1.25
     assert again.context.theme.dark
     assert again.context.settings.get("window.last") == DATA.link
+
+
+def test_a_page_fits_the_size_that_holds_now(open_window: Callable[..., MainWindow]) -> None:
+    window = open_window()
+    edge = window.screens["run"].layout().contentsMargins().left()
+    window.set_zoom(200)
+    assert window.screens["run"].layout().contentsMargins().left() == 2 * edge
+    window.set_zoom(100)
+    assert window.screens["run"].layout().contentsMargins().left() == edge
+
+
+def test_the_buttons_of_a_run_are_whole_in_large_letters(
+    open_window: Callable[..., MainWindow],
+) -> None:
+    window = open_window()
+    window.resize(1366, 900)
+    window.set_zoom(200)
+    screen = window.screens["run"]
+    assert isinstance(screen, RunScreen)
+    window.stack.setCurrentWidget(screen)
+    settle(window)
+    for each in (screen.task_button, screen.reveal_button, screen.diff_button):
+        assert each.width() >= each.sizeHint().width()
+    window.set_zoom(100)
 
 
 def test_zoom_by_keys(open_window: Callable[..., MainWindow]) -> None:

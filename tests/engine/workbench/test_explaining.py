@@ -29,7 +29,7 @@ TASK = "mimic-charlson-raw"
 def bench(tmp_path_factory: pytest.TempPathFactory, sandbox_store: Path) -> Workbench:
     home = open_home(tmp_path_factory.mktemp("explaining") / "home")
     bench = Workbench(share_sandbox(home, sandbox_store))
-    bench.synth_source("small", kind="mimic-iv", stays=60, seed=3, job=SimpleJob())
+    bench.synth_source("small", kind="mimic-iv", stays=150, seed=3, job=SimpleJob())
     return bench
 
 
