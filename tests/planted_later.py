@@ -42,6 +42,6 @@ PLANTED = (
     edit("single_times_of_a_mask", "mimic-ventilation-raw",
          "condition-dropped condition-changed rule-dropped", "noninvasivevent",
          ventilation=("HAVING min(charttime) < max(charttime)",
-                      "HAVING min(charttime) < max(charttime) "
-                      "OR max(ventilation_status) = 'NonInvasiveVent'")),
+                      ("HAVING min(charttime) < max(charttime) "
+                      "OR max(ventilation_status) = 'NonInvasiveVent'"))),
 )  # fmt: skip
