@@ -13,7 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QLine, QPointF, QRect, Qt
-from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QLinearGradient,
+    QPainter,
+    QPen,
+)
 
 from m4review.app.theme import Theme
 from m4review.diff.looks import LOOKERS, WAITING, Look
@@ -148,6 +156,22 @@ class CellDrawing:
             painter.setPen(self._ink[tone])
             for place, text in texts:
                 painter.drawText(place, text)
+        self._edges(painter, page)
+
+    def _edges(self, painter: QPainter, page: Page) -> None:
+        """A cell that goes on beyond the edge fades out: what is cut must not look like a whole."""
+        height, room = page.row_height * len(page.records), round(self._em * 1.5)
+        goes_on = (
+            (page.lanes[0].x < 0, 0, room),
+            (page.lanes[-1].x + page.lanes[-1].width > page.width, page.width, -room),
+        )
+        for cut, edge, inward in goes_on:
+            if cut:
+                veil, clear = QLinearGradient(edge, 0, edge + inward, 0), self._ground.color()
+                veil.setColorAt(0, clear)
+                clear.setAlpha(0)
+                veil.setColorAt(1, clear)
+                painter.fillRect(min(edge, edge + inward), page.top, room, height, QBrush(veil))
 
     # --- what is behind the texts
 
@@ -199,11 +223,7 @@ class CellDrawing:
 
     def _gather(self, lane: Lane, page: Page, into: _Gathered) -> None:
         column, height = lane.column, page.row_height
-        x, right = lane.x, lane.x + lane.width
-        if x < 0 or right > page.width:
-            # A value cut by the edge must not look like a whole one: it ends in "…".
-            x, right = max(x, 0), min(right, page.width)
-        begin, end = x + self._pad, right - self._pad
+        begin, end = lane.x + self._pad, lane.x + lane.width - self._pad
         above = (height - self._em) / 2
         down = [above + self._metrics[font].ascent() for font in (VALUE, WORD)]
         glyph_down = (height - self._metrics[GLYPH].height()) / 2 + self._metrics[GLYPH].ascent()

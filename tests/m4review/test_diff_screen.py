@@ -9,8 +9,8 @@ import duckdb
 import pytest
 from app_window import settle, show_diff, until
 from diff_factory import Made, make_diff
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QRect, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractSlider, QLabel, QTableWidget
 
@@ -411,6 +411,38 @@ def test_sideways_the_table_stops_at_whole_pairs(window: MainWindow, screen: Dif
         right = view.columnViewportPosition(first + 1) + view.columnWidth(first + 1)
         assert view.columnViewportPosition(first) >= 0
         assert right <= view.viewport().width()
+
+
+def test_a_column_at_the_right_edge_is_clipped_and_its_values_are_not_shortened(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    grid = screen.grid
+    assert grid is not None
+    view = grid.values
+
+    def picture(width: int) -> QImage:
+        window.resize(width, 700)
+        settle(window)
+        view.horizontalScrollBar().setValue(0)
+        settle(window)
+        return view.viewport().grab().toImage()
+
+    wide, cut = picture(1_500), 0
+    fading = round(QFontMetrics(grid.keys.pair_header.font()).height() * 1.5) + 1
+    for width in range(940, 1_420, 80):
+        narrow = picture(width)
+        at = view.columnAt(narrow.width() - 1)
+        if view.columnViewportPosition(at) + view.columnWidth(at) <= narrow.width():
+            continue
+        cut += 1
+        whole = QRect(0, 0, narrow.width() - fading, narrow.height())
+        assert narrow.copy(whole) == wide.copy(whole)
+        paper = QColor(window.context.theme.surface).rgb()
+        for y in range(60, 300, 9):
+            ink = narrow.pixel(narrow.width() - 1, y)
+            apart = max(abs((ink >> by & 255) - (paper >> by & 255)) for by in (0, 8, 16))
+            assert apart <= 6, "what goes on fades out"
+    assert cut > 1
 
 
 def test_the_panel_is_put_away_with_a_key_and_its_width_remembered(
