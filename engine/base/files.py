@@ -56,11 +56,12 @@ def os_error(error: OSError, doing: str) -> M4Error:
 
 
 @contextlib.contextmanager
-def writing(path: Path, doing: str) -> Iterator[Path]:
+def writing(path: Path, doing: str, *, mode: int = 0o644) -> Iterator[Path]:
     """Give a temporary path beside `path`; on success it becomes `path`, on failure it goes.
 
     The content is fsynced and so is the folder, so that after a power loss there is
-    either the old file or the whole new one.
+    either the old file or the whole new one. It has `mode` from the moment that it
+    can be seen; before that it is its owner's alone.
 
     Raises:
         StorageFull, Busy, MissingPrerequisite: in words, from the operating system.
@@ -74,7 +75,7 @@ def writing(path: Path, doing: str) -> Iterator[Path]:
     part = Path(name)
     try:
         yield part
-        part.chmod(0o644)
+        part.chmod(mode)
         sync(part)
         part.replace(path)
         sync(path.parent)
@@ -93,9 +94,9 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def write_text(path: Path, text: str, doing: str = "writing a file") -> None:
+def write_text(path: Path, text: str, doing: str = "writing a file", *, mode: int = 0o644) -> None:
     """Write UTF-8 text whole or not at all."""
-    with writing(path, doing) as part:
+    with writing(path, doing, mode=mode) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -12,6 +12,7 @@ import click
 from engine.base.errors import JudgedFailed, M4Error, UsageError
 from engine.base.text import neutralise
 from engine.cli.context import CliContext, existing, pass_context
+from engine.cli.review_forms import CONTENT, FORMS, desk_of
 from engine.cli.review_words import (
     brief_words,
     figure_words,
@@ -28,8 +29,6 @@ from engine.reviews.state import State, state_of
 from engine.reviews.texts import Content
 from engine.reviews.worklist import worklist
 
-_CONTENT = "m4.content"
-
 
 @click.group(name="review")
 @click.option(
@@ -41,12 +40,11 @@ def command(ctx: click.Context, content: str | None) -> None:
     root = existing(content) if content else None
     if root is not None and not (root / "tasks").is_dir():
         raise UsageError("There is no folder tasks/ in that content.")
-    ctx.meta[_CONTENT] = Content(root)
+    ctx.meta[CONTENT] = Content(root)
 
 
-def _desk(context: CliContext) -> Desk:
-    content: Content = click.get_current_context().meta[_CONTENT]
-    return Desk(context.home, content)
+for _each in FORMS:
+    command.add_command(_each)
 
 
 def _known(state: State) -> dict[str, str]:
@@ -72,7 +70,7 @@ def identity(
     The key is kept in the keyring of the operating system. Read the fingerprint out to your
     colleagues (not by the way the bundle takes); what was compared counts on this machine.
     """
-    desk = _desk(context)
+    desk = desk_of(context)
     if name is not None or role is not None:
         if not (name and role):
             raise UsageError("An identity has a name and a role.", todo="Give --name and --role.")
@@ -121,7 +119,7 @@ def assign(
 
     WHO is a name or the beginning of a fingerprint; merge the bundles with their identities first.
     """
-    desk = _desk(context)
+    desk = desk_of(context)
     known = _known(desk.state())
     entry = acts.assign(
         desk,
@@ -139,7 +137,7 @@ def assign(
 @pass_context
 def status(context: CliContext) -> None:
     """What waits for you, and how far every task is."""
-    desk = _desk(context)
+    desk = desk_of(context)
     state = desk.state()
     found = worklist(desk, state)
     index.rebuild(desk)
@@ -166,7 +164,7 @@ def status(context: CliContext) -> None:
 @pass_context
 def show(context: CliContext, task: str) -> None:
     """What was said about TASK, as far as it may be read here, and your own verdicts."""
-    desk = _desk(context)
+    desk = desk_of(context)
     state = desk.state()
     name = desk.content.task(task).name
     found = [o for o in worklist(desk, state).outcomes if o.task == name]
@@ -194,65 +192,13 @@ def show(context: CliContext, task: str) -> None:
     context.result(document, text=neutralise("\n".join(lines)))
 
 
-@command.command(name="open")
-@click.argument("task")
-@click.option("--out", metavar="FILE", help="Where to write the form (YAML); private by default.")
-@click.option("--source", metavar="NAME", help="The source you look at; its reference is bound.")
-@click.option("--names", is_flag=True, help="Adjudicator: show who said what.")
-@pass_context
-def open_(
-    context: CliContext, task: str, *, out: str | None, source: str | None, names: bool
-) -> None:
-    """Write the form that waits for you: a review, or an adjudication.
-
-    A form that is there is brought up to date: answers about unchanged texts stay.
-    """
-    to = existing(out) if out else None
-    path, kind = acts.open_form(_desk(context), task, to=to, source=source, names=names)
-    verb = "submit" if kind == "review" else "adjudicate"
-    context.result({"form": str(path), "kind": kind}, text=str(path))
-    context.say(f"Fill it in, then: m4bench review {verb} {path}")
-
-
-@command.command()
-@click.argument("file")
-@pass_context
-def submit(context: CliContext, file: str) -> None:
-    """Sign the review in FILE (YAML or TOML) and seal it. First verdicts never change."""
-    desk = _desk(context)
-    path = existing(file)
-    entry = acts.submit(desk, path)
-    keys = acts.reveal_due(desk)
-    text = "Signed and sealed. " + (
-        "Every reviewer has signed: your key is given."
-        if keys
-        else "Your verdicts can be read when every reviewer has signed. Export a bundle for them."
-    )
-    document = {"review": entry.id, "texts": entry.body["texts"], "revealed": len(keys)}
-    context.result(document, text=text)
-    if path.exists():
-        context.say(f"{path.name} still holds what you said: keep it to yourself, or delete it.")
-
-
-@command.command()
-@click.argument("file")
-@click.option("--named", is_flag=True, help="You worked with the reviewers' names.")
-@pass_context
-def adjudicate(context: CliContext, file: str, *, named: bool) -> None:
-    """Sign the decisions in FILE; each has a reason."""
-    entry = acts.adjudicate(_desk(context), existing(file), named=named)
-    decisions = entry.body["decisions"]
-    text = f"{len(decisions)} items are decided. Export a bundle for the reviewers."
-    context.result({"adjudication": entry.id, "decisions": decisions}, text=text)
-
-
 @command.command()
 @click.argument("file")
 @click.option("--with-rows", is_flag=True, help="Also rows of credentialed sources; recorded.")
 @pass_context
 def export(context: CliContext, file: str, *, with_rows: bool) -> None:
     """Write the ledger into FILE (a zip) for other workstations."""
-    done = bundle.export(_desk(context), existing(file), with_rows=with_rows)
+    done = bundle.export(desk_of(context), existing(file), with_rows=with_rows)
     text = f"{done.entries} entries, {done.texts} texts, {done.annexes} sets of rows."
     context.result({"file": file, **asdict(done)}, text=text)
     if done.kept_back:
@@ -270,7 +216,7 @@ def merge(context: CliContext, paths: Sequence[str]) -> None:
 
     Keys that are due are given at once. Exit status 1 when the ledger does not hold after it.
     """
-    desk = _desk(context)
+    desk = desk_of(context)
     merged = [bundle.merge(desk, existing(path)) for path in paths]
     given, why = _reveal(desk)
     problems = [problem for problem in merged[-1].problems if problem.serious]
@@ -298,7 +244,7 @@ def merge(context: CliContext, paths: Sequence[str]) -> None:
 @pass_context
 def reveal(context: CliContext) -> None:
     """Give the keys of your reviews whose every reviewer has signed."""
-    made = acts.reveal_due(_desk(context))
+    made = acts.reveal_due(desk_of(context))
     text = f"{len(made)} keys are given." if made else "No key is due."
     context.result({"revealed": [entry.body["review"] for entry in made]}, text=text)
 
@@ -307,7 +253,7 @@ def reveal(context: CliContext) -> None:
 @pass_context
 def verify(context: CliContext) -> None:
     """Check every file, signature, chain, seal and clock. Exit status 1 if something is wrong."""
-    desk = _desk(context)
+    desk = desk_of(context)
     found = ledger.read(desk.place.ledger)
     state = state_of(found.entries)
     known = ledger.heads(desk.place)
@@ -342,7 +288,7 @@ def agreement_(context: CliContext, *, task: str | None) -> None:
     """How far first verdicts agree: raw, Cohen's kappa, Gwet's AC1 and AC2, with intervals."""
     from engine.reviews import agreement  # noqa: PLC0415 - scipy, only here
 
-    state = _desk(context).state()
+    state = desk_of(context).state()
     pairs = agreement.pairs_of(state, task)
     found = agreement.agreements(pairs)
     rows = [
@@ -362,7 +308,7 @@ def agreement_(context: CliContext, *, task: str | None) -> None:
 @pass_context
 def provenance_(context: CliContext, family: Sequence[str]) -> None:
     """Write PROVENANCE.yaml and the tiers of skills from the ledger (default: all families)."""
-    desk = _desk(context)
+    desk = desk_of(context)
     wanted = family or provenance.families(desk)
     done = [provenance.write_provenance(desk, name) for name in wanted]
     document = [{**asdict(each), "path": str(each.path)} for each in done]

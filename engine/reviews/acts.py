@@ -1,28 +1,21 @@
-"""What people do: make an identity, assign, open a form, submit, reveal, adjudicate."""
+"""What people do: make an identity, assign, sign, reveal, decide."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from engine.base.errors import BadInput, UsageError
-from engine.base.files import write_text, writing
+from engine.base.files import writing
 from engine.base.paths import Home
 from engine.reviews import bodies, ledger, texts
 from engine.reviews.canonical import sha256
 from engine.reviews.checklist import newest
-from engine.reviews.drafts import forget_drafts, form_path
+from engine.reviews.drafts import forget_drafts
 from engine.reviews.entry import Entry
-from engine.reviews.forms import (
-    decision_form,
-    decisions_in,
-    read_form,
-    review_form,
-    verdicts_in,
-)
+from engine.reviews.forms import decisions_in, verdicts_in
 from engine.reviews.identity import Signer, my_author, my_signer, new_signer
 from engine.reviews.outcome import AGAIN, newest_round, outcome_of, unlike_reviewed
 from engine.reviews.place import Place, place_of
@@ -136,60 +129,6 @@ def assign(
         return ledger.append(place, signer, "assign", body.model_dump())
 
 
-def open_form(
-    desk: Desk, task: str, *, to: Path | None = None, source: str | None = None, names: bool = False
-) -> tuple[Path, str]:
-    """Write the form that waits for this workstation's person; answers in it are kept.
-
-    Args:
-        desk: this workstation.
-        task: its name.
-        to: where to write it; in the private drafts when None.
-        source: the source that is looked at; its reference's manifest is bound.
-        names: show the adjudicator who said what.
-
-    Returns:
-        The file, and ``review`` or ``adjudication``.
-
-    Raises:
-        UsageError: nothing about the task waits for this person.
-    """
-    place, state = desk.place, desk.state()
-    me = my_author(place)
-    found = desk.content.task(task)
-    for assignment in reversed(list(state.assignments.values())):
-        if assignment.body.task != found.name:
-            continue
-        path = to or form_path(place, found.name, assignment.id)
-        if me in assignment.body.reviewers and me not in assignment.reviews:
-            now = texts.texts_of(desk.home, found, desk.content, source)
-            text = review_form(
-                assignment=assignment.id,
-                task=found.name,
-                checklist=assignment.checklist,
-                items=assignment.body.items,
-                texts=texts.hashes(now),
-                source=source,
-                before=read_form(path) if path.exists() else None,
-            )
-            write_text(path, text, "writing the form")
-            path.chmod(0o600)
-            return path, "review"
-        if adjudicable(assignment) and me == assignment.body.adjudicator:
-            text = decision_form(
-                assignment=assignment.id,
-                task=found.name,
-                checklist=assignment.checklist,
-                said=said(state, assignment, names=names),
-            )
-            write_text(path, text, "writing the form")
-            path.chmod(0o600)
-            return path, "adjudication"
-    raise UsageError(
-        f"Nothing about {found.name} waits for you.", todo="See m4bench review status."
-    )
-
-
 def said(state: State, assignment: Assignment, *, names: bool) -> dict[str, list[dict[str, Any]]]:
     """What each reviewer said about each open item, in an order that names nobody."""
     order = nameless_order(assignment)
@@ -212,22 +151,16 @@ def nameless_order(assignment: Assignment) -> list[str]:
     return sorted(assignment.reviews, key=lambda a: sha256(f"{assignment.id}{a}".encode()))
 
 
-def submit(desk: Desk, form: Path) -> Entry:
-    """Sign and seal a filled-in form. The first verdicts stand for ever.
+def sign(desk: Desk, data: Mapping[str, Any]) -> Entry:
+    """Sign and seal the data of a form; what was written of it here is deleted.
+
+    The first verdicts stand for ever.
 
     Raises:
         BadInput: an item is unanswered or incomplete, or a text was changed since the form was
             opened (both named).
         UsageError: not assigned, or submitted already.
     """
-    entry = sign(desk, read_form(form))
-    if form.absolute().parent == desk.place.drafts:
-        form.unlink(missing_ok=True)  # what is under seal must not lie beside it
-    return entry
-
-
-def sign(desk: Desk, data: Mapping[str, Any]) -> Entry:
-    """As `submit`, of a form's data; a draft of it that lies here is deleted."""
     place, signer = desk.place, my_signer(desk.place)
     with ledger.locked(place):
         state = desk.state()
@@ -292,21 +225,13 @@ def due(state: State, assignment: Assignment, author: str) -> bool:
     )
 
 
-def adjudicate(desk: Desk, form: Path, *, named: bool = False) -> Entry:
-    """Sign decisions about the open items.
+def decide(desk: Desk, data: Mapping[str, Any], *, named: bool = False) -> Entry:
+    """Sign the decisions in the data of a form; what was written of it here is deleted.
 
     Raises:
         BadInput: an item without decision or reason.
         UsageError: not the adjudicator, too early, or done already.
     """
-    entry = decide(desk, read_form(form), named=named)
-    if form.absolute().parent == desk.place.drafts:
-        form.unlink(missing_ok=True)
-    return entry
-
-
-def decide(desk: Desk, data: Mapping[str, Any], *, named: bool = False) -> Entry:
-    """As `adjudicate`, of a form's data; a draft of it that lies here is deleted."""
     place, signer = desk.place, my_signer(desk.place)
     with ledger.locked(place):
         assignment = _assignment(desk.state(), data)

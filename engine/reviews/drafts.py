@@ -1,7 +1,8 @@
 """Private drafts: what a person has written and not signed, encrypted, on this machine alone.
 
-The key is made from the secret in the keyring, so that a copy of the home tells nothing. A draft
-is one form's data; it goes when the form is signed.
+The key is made from the secret in the keyring, so that a copy of the home, and whoever else reads
+it, learns nothing. A draft is one form's data; it goes when the form is signed. A form that
+somebody fills in with an editor is plain while it is open: whoever reads drafts takes it in.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from engine.base.errors import BadInput, StorageFull
-from engine.base.files import writing
+from engine.base.files import os_error, writing
 from engine.reviews.checklist import Item
-from engine.reviews.forms import read_form, verdict_in
+from engine.reviews.forms import read_form, says, verdict_in
 from engine.reviews.identity import Signer
 from engine.reviews.place import Place
 from engine.reviews.verdicts import lacks
@@ -44,13 +46,13 @@ def write_draft(place: Place, signer: Signer, draft: Mapping[str, Any]) -> None:
     plain += b" " * (-len(plain) % _BLOCK)  # how much was written is nobody's business
     nonce = secrets.token_bytes(_NONCE)
     data = nonce + ChaCha20Poly1305(signer.draft_key(name)).encrypt(nonce, plain, name.encode())
-    place.drafts.mkdir(mode=0o700, exist_ok=True)
-    with writing(place.drafts / f"{name}.draft", "keeping the draft") as part:
+    private_folder(place)
+    with writing(place.drafts / f"{name}.draft", "keeping the draft", mode=0o600) as part:
         part.write_bytes(data)
 
 
-def read_draft(place: Place, signer: Signer, task: str, assignment: str) -> Draft | None:
-    """The draft of an assignment, or what stands in the command line's form of it; None without.
+def read_draft(place: Place, signer: Signer, assignment: str) -> Draft | None:
+    """The draft of an assignment; None without.
 
     Raises:
         BadInput: it was damaged, or is somebody else's.
@@ -59,8 +61,7 @@ def read_draft(place: Place, signer: Signer, task: str, assignment: str) -> Draf
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        form = form_path(place, task, assignment)
-        return read_form(form) if form.is_file() else None
+        return None
     try:
         cipher = ChaCha20Poly1305(signer.draft_key(assignment))
         plain = cipher.decrypt(data[:_NONCE], data[_NONCE:], assignment.encode())
@@ -72,6 +73,36 @@ def read_draft(place: Place, signer: Signer, task: str, assignment: str) -> Draf
             todo=f"Bring {path.name} back from a backup, or delete it to begin anew.",
         ) from error
     return dict(draft)
+
+
+def read_form_of(place: Place, task: str, assignment: str) -> Draft | None:
+    """What was filled into the form in the private folder; None where nothing was.
+
+    Raises:
+        BadInput: names file and line.
+    """
+    path = form_path(place, task, assignment)
+    if not path.is_file():
+        return None
+    form = read_form(path)
+    return form if any(says(entry) for entry in form["items"]) else None
+
+
+def forget_form(place: Place, task: str, assignment: str) -> None:
+    """Delete the form in the private folder: what it says is in the draft."""
+    form_path(place, task, assignment).unlink(missing_ok=True)
+
+
+def private_folder(place: Place) -> Path:
+    """The folder of drafts, made where it is not there, closed to everybody else."""
+    try:
+        place.drafts.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise os_error(error, "making the folder of drafts") from error
+    if place.drafts.stat().st_mode & 0o077:
+        with suppress(OSError):  # somebody else's folder; its files are closed themselves
+            place.drafts.chmod(0o700)
+    return place.drafts
 
 
 def forget_drafts(place: Place, task: str, assignment: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,12 @@ Fill in `verdict` for each item: {", ".join(ANSWERS)}. Nothing is answered for y
   places     addresses of runs (m4review://run/…)
   rows       addresses of rows by key; they stay on this machine unless the source's policy
              allows them to leave
-This file is private. When you submit it, your answers are sealed until all reviewers have signed.
+What you write here can be read by whoever reads this file, until it is submitted or saved: then it
+is sealed (or kept encrypted), and taken out of this file.
 """
+_OWN = ("verdict", "severity", "text", "anchors")
+_LISTS = ("evidence", "places", "rows")
+_KEPT = "Your answer is kept, encrypted: it stays if this is left empty, else this replaces it."
 _DECIDE = """\
 Decide each item: `decision` is agree (the texts stand) or disagree (they must be changed).
 `reason` must be given. What the reviewers said stands under `said`; it is not read back.
@@ -46,7 +50,8 @@ def review_form(
     items: Sequence[str],
     texts: Mapping[str, str],
     source: str | None,
-    before: Mapping[str, Any] | None = None,
+    before: Sequence[Mapping[str, Any]] = (),
+    kept: Collection[str] = (),
 ) -> str:
     """The form of one review as YAML.
 
@@ -57,7 +62,9 @@ def review_form(
         items: which of its items.
         texts: hash of each text as it is now; what will be signed.
         source: the source that is looked at.
-        before: an earlier form's data; answers that rest on unchanged texts are kept.
+        before: data of earlier forms, the newest last; answers that rest on unchanged texts
+            are kept.
+        kept: items whose answer is in the encrypted draft; it is said, and no more.
     """
     form = CommentedMap(
         {"assignment": assignment, "task": task, "source": source, "texts": CommentedMap(texts)}
@@ -67,6 +74,7 @@ def review_form(
     for item, values, again in kept_answers(checklist, items, texts, before):
         entry = CommentedMap({**values, "text": _block(values["text"])})
         told = "\nA text was changed since you answered: answer again." if again else ""
+        told += f"\n{_KEPT}" if item.id in kept and not says(values) else ""
         entry.yaml_set_comment_before_after_key(
             "verdict", before=f"{item.title}: {item.question}{told}", indent=4
         )
@@ -79,7 +87,7 @@ def kept_answers(
     checklist: Checklist,
     items: Sequence[str],
     texts: Mapping[str, str],
-    before: Mapping[str, Any] | None,
+    before: Sequence[Mapping[str, Any]],
 ) -> list[tuple[Item, dict[str, Any], bool]]:
     """The items that are asked, each with its answer as far as it can be kept.
 
@@ -87,14 +95,28 @@ def kept_answers(
         checklist: what is asked.
         items: which of its items.
         texts: hash of each text as it is now.
-        before: an earlier form's data.
+        before: data of earlier forms, the newest last.
 
     Returns:
         Item, entry of the form, and whether it must be answered again since a text that it rests
         on was changed (words, evidence, places and rows stay then; verdict and anchors go).
     """
-    old = {str(e.get("item")): e for e in (before or {}).get("items") or [] if _is_map(e)}
-    old_texts = (before or {}).get("texts") or {}
+    each = [_kept(checklist, items, texts, data) for data in before or [{}]]
+    found = each[0]
+    for newer in each[1:]:
+        found = [
+            (item, entry, (older_again or again) and not entry["verdict"])
+            for (item, old, older_again), (_, new, again) in zip(found, newer, strict=True)
+            for entry in [over(old, new)]
+        ]
+    return found
+
+
+def _kept(
+    checklist: Checklist, items: Sequence[str], texts: Mapping[str, str], before: Mapping[str, Any]
+) -> list[tuple[Item, dict[str, Any], bool]]:
+    old = {str(e.get("item")): e for e in before.get("items") or [] if _is_map(e)}
+    old_texts = before.get("texts") or {}
     found = []
     for item in checklist.items:
         if item.id not in items:
@@ -111,12 +133,44 @@ def kept_answers(
             "severity": kept.get("severity") if same else None,
             "text": str(kept.get("text") or ""),
             "anchors": (kept.get("anchors") if same else None) or [],
-            "evidence": kept.get("evidence") or [],
-            "places": kept.get("places") or [],
-            "rows": kept.get("rows") or [],
+            **{name: kept.get(name) or [] for name in _LISTS},
         }
         found.append((item, entry, bool(kept.get("verdict")) and not same))
     return found
+
+
+def says(entry: Any) -> bool:
+    """Was anything filled into this entry of a form?"""
+    names = (*_OWN, *_LISTS, "decision", "reason")
+    return _is_map(entry) and any(entry.get(name) for name in names)
+
+
+def over(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry of a form laid over an older one of the same item.
+
+    A new answer replaces the old one; where none is given, what is empty stays as it was. What was
+    attached is added.
+    """
+    found = {**old, **new}
+    for given, names in (("verdict", _OWN), ("decision", ("decision", "reason"))):
+        answered = bool(new.get(given))
+        found |= {n: new.get(n) if answered else new.get(n) or old[n] for n in names if n in old}
+    for name in _LISTS:
+        mine, theirs = old.get(name) or [], new.get(name) or []
+        if mine and isinstance(theirs, list):
+            found[name] = [*mine, *(each for each in theirs if each not in mine)]
+    return found
+
+
+def laid_over(old: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any]:
+    """A form's data with what only an older one says about its items."""
+    before = {str(entry["item"]): entry for entry in old["items"]}
+    items = [
+        over(before.get(str(entry.get("item")), {}), entry) if _is_map(entry) else entry
+        for entry in form["items"]
+    ]
+    named = {str(entry.get("item")) for entry in items if _is_map(entry)}
+    return {**form, "items": [*items, *(e for n, e in before.items() if n not in named)]}
 
 
 def decision_form(
@@ -125,8 +179,18 @@ def decision_form(
     task: str,
     checklist: Checklist,
     said: Mapping[str, Sequence[Mapping[str, Any]]],
+    before: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """The adjudicator's form: open items, with what each reviewer said."""
+    """The adjudicator's form: open items, with what each reviewer said.
+
+    Args:
+        assignment: its hash.
+        task: its name.
+        checklist: what was asked.
+        said: by item.
+        before: data of earlier forms, the newest last; decisions in them are kept.
+    """
+    decided = decisions_so_far(said, before)
     form = CommentedMap({"assignment": assignment, "task": task, "adjudication": True})
     form.yaml_set_start_comment(_DECIDE)
     entries = CommentedSeq()
@@ -139,8 +203,8 @@ def decision_form(
                     {k: _block(v) if isinstance(v, str) else v for k, v in voice.items()}
                     for voice in voices
                 ],
-                "decision": None,
-                "reason": "",
+                "decision": decided[name]["decision"],
+                "reason": _block(decided[name]["reason"]),
             }
         )
         entry.yaml_set_comment_before_after_key(
@@ -149,6 +213,20 @@ def decision_form(
         entries.append(entry)
     form["items"] = entries
     return _dumped(form)
+
+
+def decisions_so_far(
+    items: Collection[str], before: Sequence[Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """An entry (item, decision, reason) per item from the data of forms, the newest last."""
+    found: dict[str, dict[str, Any]] = {
+        item: {"item": item, "decision": None, "reason": ""} for item in items
+    }
+    for entry in [e for data in before for e in data.get("items") or [] if _is_map(e)]:
+        if (item := str(entry.get("item"))) in found:
+            own = {name: entry.get(name) or found[item][name] for name in ("decision", "reason")}
+            found[item] |= {**own, "reason": str(own["reason"])}
+    return found
 
 
 def read_form(path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from engine.reviews.agreement import Agreement, agreements, pairs_of
 from engine.reviews.bundle import Exported, Merged, Preview
 from engine.reviews.chains import ahead, cut
 from engine.reviews.entry import now
-from engine.reviews.forms import kept_answers
+from engine.reviews.forms import decisions_so_far, kept_answers
 from engine.reviews.identity import keyring_trouble, my_author, my_signer, note_compared
 from engine.reviews.outcome import outcome_of, unlike_reviewed
 from engine.reviews.problem import Problem
@@ -249,7 +249,10 @@ class Reviewing:
         asked = asked_of(state, me, task.name)
         if asked is None:
             return None
-        before = drafts.read_draft(desk.place, my_signer(desk.place), task.name, asked.id)
+        signer = my_signer(desk.place)
+        kept_draft = drafts.read_draft(desk.place, signer, asked.id)
+        form = drafts.read_form_of(desk.place, task.name, asked.id)
+        before = [each for each in (kept_draft, form) if each is not None]
         sources = tuple(
             info.name
             for info in (list_sources(self.home) if self.home.state.exists() else ())
@@ -257,7 +260,8 @@ class Reviewing:
             and info.state == "ready"
             and reference_state(self.home, info.name, task.target).state == "ready"
         )
-        chosen = source if source is not None else str((before or {}).get("source") or "")
+        told = [str(each["source"]) for each in before if each.get("source")]
+        chosen = source if source is not None else (told or [""])[-1]
         if chosen not in sources:
             chosen = ""
         now_texts = ordered(texts.texts_of(self.home, task, desk.content, chosen or None))
@@ -270,6 +274,9 @@ class Reviewing:
             "texts": hashes,
             "items": [entry for _, entry, _ in kept],
         }
+        if form is not None:  # written with an editor: it is not left lying there in plain
+            drafts.write_draft(desk.place, signer, draft)
+            drafts.forget_form(desk.place, task.name, asked.id)
         return Sheet(
             assignment=asked,
             task=task.name,
@@ -311,18 +318,12 @@ class Reviewing:
             )
         asked = open_[-1]
         now_texts = ordered(texts.texts_of(self.home, found, desk.content))
-        before = drafts.read_draft(desk.place, my_signer(desk.place), found.name, asked.id) or {}
-        names = names or bool(before.get("named"))
+        kept_draft = drafts.read_draft(desk.place, my_signer(desk.place), asked.id)
+        form = drafts.read_form_of(desk.place, found.name, asked.id)
+        before = [each for each in (kept_draft, form) if each is not None]
+        names = names or any(each.get("named") for each in before)
         said = voices_of(desk, state, asked, me=None if not names else me, names=names)
-        old = {str(e.get("item")): e for e in before.get("items") or []}
-        entries = [
-            {
-                "item": item,
-                "decision": old.get(item, {}).get("decision"),
-                "reason": str(old.get(item, {}).get("reason") or ""),
-            }
-            for item in asked.open_items
-        ]
+        entries = list(decisions_so_far(asked.open_items, before).values())
         hashes = texts.hashes(now_texts)
         unlike = {
             change.words

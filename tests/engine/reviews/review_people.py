@@ -84,9 +84,7 @@ class Person:
     def reviews(self, **answers: Mapping[str, Any]) -> Any:
         """Fill in and submit."""
         form = self.fills_in(**answers)
-        done = self.does("submit", str(form))
-        form.unlink()
-        return done
+        return self.does("submit", str(form))
 
 
 def fill(path: Path, answers: Mapping[str, Mapping[str, Any]]) -> None:

@@ -59,7 +59,9 @@ def test_double_review_from_assignment_to_validated(  # noqa: PLR0915 - one stor
     assert done["revealed"] == 0
     a.gives(b, c)
     # Not a word of A's on B's or C's machine; A alone can read what A said.
-    assert holds(b.home, WORD) == holds(c.home, WORD) == holds(a.home, WORD) == []
+    # Nor beside them: the form that A filled in is there, and empty.
+    assert (a.home.parent / "Anna.yaml").exists()
+    assert holds(a.home.parent, WORD) == []
     shown = a.does("show", TASK)
     assert WORD in str(shown["own"])
     assert WORD not in str([person.does("show", TASK) for person in (b, c)])
