@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
+from engine.base.disclosure import SMALL
 from engine.catalogue.task import find_task
 from engine.cli.context import CliContext, existing, pass_context
 from engine.cli.score import reference_of, scratch_of
 from engine.diagnosis import Diagnosis, diagnose
-from engine.diagnosis.disclosure import SMALL
 from engine.scoring import judge_table
 
 _NOT_TOLD = "(not told)"

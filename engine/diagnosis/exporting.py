@@ -1,6 +1,6 @@
 """A diagnosis for outside: no condition, no cell value, no key, and no small count to be found.
 
-Which counts are told is decided for all of them together (`engine.diagnosis.disclosure`): here the
+Which counts are told is decided for all of them together (`engine.base.disclosure`): here the
 sums between them are said.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from engine.diagnosis.disclosure import SMALL, Ledger
+from engine.base.disclosure import SMALL, Ledger
 from engine.diagnosis.model import (
     Change,
     ColumnDiagnosis,

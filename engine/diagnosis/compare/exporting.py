@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from engine.base.disclosure import SMALL, Ledger, fraction
 from engine.diagnosis.compare.model import CHANGES, Change, Comparison, RunChanges
-from engine.diagnosis.disclosure import SMALL, Ledger, fraction
 
 _WRONG: tuple[Change, ...] = ("mended", "wrong", "wrong_otherwise")
 """What the first run has wrong."""

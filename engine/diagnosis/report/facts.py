@@ -3,7 +3,7 @@
 Nothing here is about single rows: no key, no cell value, no host path. A count from 1 to 10 is told
 as ``"<11"``. Which other counts, rates and rewards are told as they are, as a range or not at all
 is decided for all figures of the report together, so that no small count can be worked out
-(`engine.diagnosis.disclosure`).
+(`engine.base.disclosure`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine import __version__
+from engine.base.disclosure import SMALL, Ledger, fraction
 from engine.base.text import neutralise
 from engine.diagnosis.compare.exporting import told_comparison
 from engine.diagnosis.compare.model import Comparison
-from engine.diagnosis.disclosure import SMALL, Ledger, fraction
 from engine.diagnosis.exporting import DiagnosisCounts, count
 from engine.diagnosis.model import Diagnosis
 from engine.runs.records import RunRecord, TestResults

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from engine.base.disclosure import SMALL, Ledger
 from engine.diagnosis.compare.exporting import told_comparison
 from engine.diagnosis.compare.model import CHANGES, ColumnChanges, Comparison, RunChanges
-from engine.diagnosis.disclosure import SMALL, Ledger
 from engine.diagnosis.exporting import DiagnosisCounts, exported
 from engine.diagnosis.model import (
     NO_ROWS,
