@@ -25,6 +25,7 @@ from m4review.app import icons
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.jobs import Progress
+from m4review.app.links import DATA
 from m4review.app.widgets import (
     ColumnScroll,
     ElidedLabel,
@@ -116,6 +117,11 @@ class EvidencePanel(QWidget):
         self._cards = QWidget()
         self._card_rows = QVBoxLayout(self._cards)
         self._scroll = ColumnScroll(self._cards)
+        self._open_data = button(
+            context, "To the data…", lambda: context.go(DATA), icon="database", main=True
+        )
+        self.none.buttons.addWidget(self._open_data)
+        self._open_data.hide()
         self._stack = QStackedWidget()
         self._wait = QTimer(self)
         self._wait.setSingleShot(True)
@@ -216,6 +222,17 @@ class EvidencePanel(QWidget):
         self.tabs.setCurrentIndex(0)
         return self.tree.go_to(text, line)
 
+    def take_keyboard(self) -> None:
+        """The keys go to what can be done next: the claims, or the button that checks them."""
+        if self.model.evidence is not None:
+            self.tree.setFocus()
+        elif self.model.working:
+            self.stop_button.setFocus()
+        elif self.model.source:
+            self.check_button.setFocus()
+        elif self._open_data.isVisible():
+            self._open_data.setFocus()
+
     def begin_search(self) -> None:
         """Begin to search."""
         self.search.setFocus()
@@ -256,6 +273,8 @@ class EvidencePanel(QWidget):
     def _say(self) -> None:
         model, working = self.model, self.model.working
         evidence = model.evidence
+        held = self.check_button.hasFocus() or self.stop_button.hasFocus()
+        self._open_data.setVisible(not model.sources and not model.loading)
         self._stack.setCurrentIndex(1 if evidence is not None else 0)
         self.bar.setVisible(working)
         self.stop_button.setVisible(working)
@@ -272,7 +291,8 @@ class EvidencePanel(QWidget):
         elif not model.sources and not model.loading:
             self.none.say(
                 "No data for this task",
-                "The claims can be checked when a source of this kind is registered (Data).",
+                "The claims can be checked against a copy of the database that the task is about: "
+                "add its folder, or make synthetic data, on the page Data.",
             )
             self.state.setText("")
         else:
@@ -282,6 +302,8 @@ class EvidencePanel(QWidget):
                 "other texts. The data are only read.",
             )
             self.state.setText("")
+        if held:  # a button that goes would hand the keys to whatever stands next to it
+            self.take_keyboard()
 
     def _paint_chips(self) -> None:
         number = counts(self.model.sections)

@@ -122,10 +122,14 @@ def test_from_the_task_page_to_the_evidence(
     panel = screen.panel
     assert panel.none.isVisible()
     assert panel.none.title.text() == "Not checked yet"
-    panel.check_button.click()
+    panel.take_keyboard()
+    assert panel.check_button.hasFocus()
+    QTest.keyClick(panel.check_button, Qt.Key.Key_Space)
     assert panel.stop_button.isVisible()
+    assert panel.stop_button.hasFocus()
     until(window, lambda: panel.model.evidence is not None and panel.complete)
     assert not panel.stop_button.isVisible()
+    assert panel.tree.hasFocus()
     assert len(found(panel).checks) > 100
     where = screen.place()
     assert where is not None

@@ -112,6 +112,42 @@ def test_answers_are_taken_back_and_kept(team: Team, window_of: WindowOf) -> Non
     assert team.at("anna").home.settings.read_text("utf-8").count("why") == 0
 
 
+def test_an_answer_with_evidence_by_keys(team: Team, window_of: WindowOf) -> None:
+    window = window_of("anna")
+    screen = review_of(window)
+    model, writing = screen.model, screen.writing
+    model.choose("units")
+    QTest.keyClick(writing.list, Key.Key_6)
+    assert model.entry_of("units")["severity"] is None  # nothing is said yet, so nothing is severe
+    QTest.keyClick(writing.list, Key.Key_2)
+    QTest.keyClick(writing.list, Key.Key_6)
+    assert model.entry_of("units")["severity"] == "major"
+    assert writing.answer.severities["major"].isChecked()
+    # To the evidence: without data the keys are on the way to some. And back.
+    QTest.keyClick(window, Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    settle(window)
+    assert writing.evidence.isVisible()
+    assert writing.evidence.none.title.text() == "No data for this task"
+    assert "build one" in writing.source.toolTip()
+    QTest.keyClick(window, Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    assert writing.list.hasFocus()
+    # However long an attachment's words are, its row is whole.
+    check = {
+        "name": "siblings", "words": "left out and called much like it, " * 20, "query": "SELECT 1",
+        "date": "2026-11-30", "source_sha256": "0" * 64,
+    }  # fmt: skip
+    writing.evidence.attach.emit(check)
+    settle(window)
+    rows = writing.answer.attachments
+    assert rows.isVisible()
+    assert not rows.horizontalScrollBar().isVisible()
+    row = rows.visualItemRect(rows.item(0))
+    assert rows.viewport().rect().contains(row)
+    assert rows.item(0).toolTip() == check["words"]
+    window.go(Place("reviews"))
+    assert not window.actions_of["task.evidence"].isEnabled()
+
+
 def test_a_text_that_changes_while_it_is_reviewed_is_told(team: Team, window_of: WindowOf) -> None:
     window = window_of("anna")
     screen = review_of(window)

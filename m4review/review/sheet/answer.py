@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -14,6 +21,8 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
@@ -49,13 +58,24 @@ class Words(QPlainTextEdit):
         return self.sizeHint()
 
 
+class _AsWideAsTheList(QStyledItemDelegate):
+    """A row asks for no width: a long text ends in dots, and no scroll bar covers the rows."""
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        return QSize(1, super().sizeHint(option, index).height())
+
+
 class RowList(QListWidget):
-    """A list as high as its rows, within bounds."""
+    """A list as high as its rows, within bounds; a row is as wide as the list."""
 
     def __init__(self, context: Context, least: int, most: int) -> None:
         super().__init__()
         self._context, self._least, self._most = context, least, most
         self.setUniformItemSizes(True)
+        self.setItemDelegate(_AsWideAsTheList(self))
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         side = context.px(16)
         self.setIconSize(QSize(side, side))
         context.theme_changed.connect(self._resize)
@@ -197,8 +217,8 @@ class AnswerPanel(QWidget):
         line = QHBoxLayout(self._severity)
         line.setContentsMargins(0, 0, 0, 0)
         line.addWidget(label("Severity", "muted"))
-        for severity in SEVERITIES:
-            chip = self._chip(severity.capitalize(), "")
+        for number, severity in enumerate(SEVERITIES, start=len(ANSWERS) + 1):
+            chip = self._chip(f"{number} {severity.capitalize()}", f"Key {number}")
             chip.clicked.connect(partial(self._pick, severity))
             self.severities[severity] = chip
             line.addWidget(chip)

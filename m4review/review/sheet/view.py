@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from engine.base.errors import M4Error
-from engine.reviews.verdicts import ANSWERS, Verdict
+from engine.reviews.verdicts import ANSWERS, SEVERITIES, Verdict
 from engine.workbench.review_types import ReviewPage, Signed
 from m4review.app import icons
 from m4review.app.actions import Actions
@@ -107,7 +107,11 @@ class ReviewScreen(Screen):
         found: dict[str, Callable[[], object]] = {
             name: partial(model.answer, answer) for name, answer in _ANSWER_COMMANDS.items()
         }
+        found |= {
+            f"review.{severity}": partial(model.set_severity, severity) for severity in SEVERITIES
+        }
         return found | {
+            "task.evidence": self.writing.turn_to_evidence,
             "review.next": lambda: model.step(1),
             "review.previous": lambda: model.step(-1),
             "review.open_item": lambda: model.step(1, lacking=True),

@@ -34,7 +34,9 @@ from m4review.review.sheet.texts import TextsPanel
 from m4review.review.sheet.viewmodel import ReviewViewModel
 from m4review.review.words import text_title
 
-_NO_DATA = "Texts only, no data"
+_NO_DATA = "none, texts only"
+_BINDS = "The signature binds the reference that was built from this source."
+_NOT_BUILT = "None is ready: build one on the page of the task."
 _NARROW = 900
 """Pixels at 100 %."""
 _ROWS = ((720, 12), (560, 9))
@@ -60,6 +62,9 @@ class WritingPanel(QWidget):
         self._evidence_place = QScrollArea()  # it is wide: in a narrow window it scrolls
         self._evidence_place.setFrameShape(QFrame.Shape.NoFrame)
         self._evidence_place.setWidgetResizable(True)
+        self._evidence_place.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it has the keys
+        edge = context.px(8)
+        self.evidence.setContentsMargins(edge, edge, edge, edge)
         self._evidence_place.setWidget(self.evidence)
         self.changes = ChangesPanel(context)
         self.note = QFrame()
@@ -70,8 +75,7 @@ class WritingPanel(QWidget):
             tip="Answers that rest on unchanged texts stay",
         )  # fmt: skip
         self.source = QComboBox()
-        self.source.setAccessibleName("Data that you look at")
-        self.source.setToolTip("The signature binds the reference that was built from it")
+        self.source.setAccessibleName("Reference that the signature binds")
         self.state = QLabel()
         self.state.setTextFormat(Qt.TextFormat.PlainText)
         self.state.setAccessibleName("State of the draft")
@@ -104,7 +108,8 @@ class WritingPanel(QWidget):
         self.left = ColumnScroll(inner)
         self.beside.setTabBarAutoHide(True)
         self.beside.addTab(self.texts, "Texts")
-        self.beside.addTab(self._evidence_place, "Evidence")
+        at = self.beside.addTab(self._evidence_place, "Evidence")
+        self.beside.setTabToolTip(at, "What the data say to each claim of the texts (Ctrl+E)")
         self.beside.addTab(self.changes, "Changed since")
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setChildrenCollapsible(False)
@@ -117,7 +122,7 @@ class WritingPanel(QWidget):
         told.addWidget(self.state)
         told.addSpacing(px(12))
         told.addWidget(self.progress, 1)
-        done.addWidget(label("Data", "muted"))
+        done.addWidget(label("Reference of", "muted"))
         done.addWidget(self.source, 1)
         done.addWidget(self.next_open)
         done.addWidget(self.sign_button)
@@ -166,6 +171,7 @@ class WritingPanel(QWidget):
             for name in sheet.sources:
                 self.source.addItem(name, name)
             self.source.setCurrentIndex(max(0, self.source.findData(sheet.draft["source"] or "")))
+        self.source.setToolTip(_BINDS if sheet.sources else f"{_BINDS} {_NOT_BUILT}")
         self._look_at_evidence()
         self._texts_changed()
         self._item_changed()
@@ -176,6 +182,15 @@ class WritingPanel(QWidget):
         sheet = self._model.sheet
         if sheet is not None and self.beside.currentWidget() is self._evidence_place:
             self.evidence.show_task(sheet.task, str(sheet.draft["source"] or ""))
+
+    def turn_to_evidence(self) -> None:
+        """From the texts to the evidence, and back to the questions."""
+        if self.beside.currentWidget() is self._evidence_place:
+            self.beside.setCurrentWidget(self.texts)
+            self.list.setFocus()
+        else:
+            self.beside.setCurrentWidget(self._evidence_place)
+            self.evidence.take_keyboard()
 
     def _attach(self, check: Mapping[str, Any]) -> None:
         """A check becomes part of the answer that is shown."""
