@@ -298,6 +298,17 @@ QScrollBar::handle:horizontal { min-width: ${p28}px; }
 QScrollBar::handle:hover { background: $muted; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QSlider { min-height: ${p22}px; }
+QSlider::groove:horizontal { height: ${p4}px; border-radius: ${p2}px; background: $line; }
+QSlider::sub-page:horizontal { border-radius: ${p2}px; background: $accent; }
+QSlider::handle:horizontal {
+  width: ${p16}px; height: ${p16}px; margin: -${p7}px 0; border-radius: ${p9}px;
+  background: $surface; border: ${p2}px solid $accent;
+}
+QSlider::handle:horizontal:hover { background: $hover; }
+QSlider::handle:horizontal:focus { background: $accent; }
+QSlider::handle:horizontal:disabled { border-color: $muted; }
+QSlider::sub-page:horizontal:disabled { background: $line; }
 QSplitter::handle { background: transparent; }
 QSplitter::handle:hover { background: $selection; }
 QStatusBar { background: $surface; border-top: 1px solid $line; color: $muted; }

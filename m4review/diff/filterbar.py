@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
@@ -81,6 +83,8 @@ class FilterBar(QWidget):
         self.clear = button(context, "Clear", model.clear, icon="x", tip="Show all rows again")
         self.clear.setEnabled(False)
         self.chips: dict[Kind, QPushButton] = {}
+        self._tools: tuple[QWidget, ...] = ()
+        self._tools_above = False
         self._build()
         self._wire()
 
@@ -112,6 +116,7 @@ class FilterBar(QWidget):
         first.addWidget(self.pair)
         first.addWidget(self.chosen)
         first.addWidget(self.clear)
+        self._first = first
         second = FlowLayout(spacing=self._context.px(6))
         for kind, _, words, tip in _CHIPS:
             chip = QPushButton()
@@ -140,8 +145,28 @@ class FilterBar(QWidget):
         """The row of kinds; the screen adds its own buttons. It breaks where there is no room."""
         return self._second
 
+    def set_tools(self, tools: Sequence[QWidget]) -> None:
+        """Buttons that end the first row where it has room, and else the second one."""
+        self._tools = tuple(tools)
+        for each in tools:
+            self._second.addWidget(each)
+
+    def _place_tools(self) -> None:
+        spacing = self._first.spacing()
+        needed = self._first.minimumSize().width() + (0 if self._tools_above else spacing)
+        if not self._tools_above:
+            needed += sum(each.sizeHint().width() + spacing for each in self._tools)
+        above = needed <= self.width()
+        if above == self._tools_above:
+            return
+        self._tools_above = above
+        for each in self._tools:
+            (self._second if above else self._first).removeWidget(each)
+            (self._first if above else self._second).addWidget(each)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._place_tools()
         # What breaks into more lines needs their height; the page would squeeze it otherwise.
         self._need_height()
 

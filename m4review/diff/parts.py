@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from m4review.app.context import Context, Screen
 from m4review.app.widgets import EmptyState, ErrorPanel, button, label, page_layout
 from m4review.diff.arrange import Arrangement
+from m4review.diff.column_page import ColumnPage
 from m4review.diff.column_viewmodel import ColumnViewModel
 from m4review.diff.columns_panel import ColumnsPanel
 from m4review.diff.filterbar import FilterBar
@@ -39,8 +40,6 @@ from m4review.diff.whatif import WhatIfBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from m4review.diff.column_page import ColumnPage
 
 NARROWEST = 210
 """Width of the side panel at least."""
@@ -122,14 +121,9 @@ class DiffParts(Screen):
         page.addWidget(self.errors)
         page.addWidget(self.filters)
         page.addWidget(self.what_if)
-        for each in (
-            self.previous,
-            self.next,
-            self.page_button,
-            self.export_button,
-            self.panel_button,
-        ):
+        for each in (self.previous, self.next):
             self.filters.second_row.addWidget(each)
+        self.filters.set_tools((self.page_button, self.export_button, self.panel_button))
         self._table_place = QWidget()
         self._stack = QStackedLayout(self._table_place)
         self.empty = EmptyState(
@@ -280,9 +274,6 @@ class DiffParts(Screen):
     def show_page(self, column: int) -> None:
         """Show the page of a scored column."""
         if self.page is None:
-            # Only now: the library that draws the charts takes a moment to load.
-            from m4review.diff.column_page import ColumnPage  # noqa: PLC0415
-
             self.page = ColumnPage(self.context, self.model, self.columns)
             self.page.set_layout_of(self.model.layout)
             self._stack.addWidget(self.page)

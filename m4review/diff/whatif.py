@@ -50,7 +50,7 @@ class WhatIfBar(QFrame):
         self.slider.setToolTip("Each step is a tolerance at which more cells match")
         self.value = QLineEdit()
         self.value.setAccessibleName("What-if tolerance, exactly")
-        self.value.setMaximumWidth(context.px(110))
+        self.value.setMaximumWidth(context.px(130))
         self.unit = label("", "muted")
         self.said = label("", wrap=True)
         self.said.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -127,6 +127,7 @@ class WhatIfBar(QFrame):
         tolerance = dict(self._model.query.tolerances).get(column)
         now = scored.tolerance if tolerance is None else tolerance
         self.unit.setText("seconds" if scored.compared_as == "time" else "")
+        self.unit.setVisible(scored.compared_as == "time")
         self.slider.setEnabled(len(self._points) > 1)
         self.value.setEnabled(True)
         self.reset.setEnabled(bool(self._model.query.tolerances))
@@ -134,7 +135,7 @@ class WhatIfBar(QFrame):
             with QSignalBlocker(self.slider):
                 self.slider.setValue(self._step_of(now))
             if not self.value.hasFocus() or not self.value.isModified():
-                self.value.setText(printed(float(now)))
+                self._show_value(now)
         self._say(column, tolerance)
 
     def _say(self, column: int, tolerance: float | None) -> None:
@@ -150,11 +151,11 @@ class WhatIfBar(QFrame):
             self.said.setText(as_scored)
             set_tone(self.said, "plain")
             return
-        would = self._model.counted.match_rate(column)
+        would, tried = self._model.counted.match_rate(column), dict(view.query.tolerances)[column]
         others = len(self._model.query.tolerances) - 1
         more = f" ({others} further column{'s' if others > 1 else ''} too.)" if others else ""
         self.said.setText(
-            f"What if: at {printed(dict(view.query.tolerances)[column])}{unit} {percent(would)} "
+            f"With a tolerance of {tried:.6g}{unit}, {percent(would)} "
             f"would match. {as_scored} Marks and counts below are the what-if's; the score is "
             f"not touched.{more}"
         )
@@ -174,9 +175,15 @@ class WhatIfBar(QFrame):
 
     def _slid(self, step: int) -> None:
         if step < len(self._points):
-            self.value.setText(printed(self._points[step].tolerance))
+            self._show_value(self._points[step].tolerance)
             self.value.setModified(False)
             self._timer.start()
+
+    def _show_value(self, tolerance: float) -> None:
+        """The whole number stands in the field; what has no room there is at its end."""
+        self.value.setText(printed(float(tolerance)))
+        self.value.setCursorPosition(0)
+        self.value.setToolTip(self.value.text())
 
     def _apply_slider(self) -> None:
         step = self.slider.value()

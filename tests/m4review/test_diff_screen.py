@@ -12,7 +12,13 @@ from diff_factory import Made, make_diff
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QRect, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractSlider, QLabel, QTableWidget
+from PySide6.QtWidgets import (
+    QAbstractSlider,
+    QLabel,
+    QStyle,
+    QStyleOptionSlider,
+    QTableWidget,
+)
 
 from m4review.app.window import MainWindow
 from m4review.diff.query import Kind
@@ -443,6 +449,45 @@ def test_a_column_at_the_right_edge_is_clipped_and_its_values_are_not_shortened(
             apart = max(abs((ink >> by & 255) - (paper >> by & 255)) for by in (0, 8, 16))
             assert apart <= 6, "what goes on fades out"
     assert cut > 1
+
+
+def test_buttons_share_the_first_line_with_the_filters_where_it_has_room(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    tools = (screen.page_button, screen.export_button, screen.panel_button)
+
+    def lines() -> list[int]:
+        settle(window)
+        each = (screen.filters.clear, *tools, screen.next)
+        return [button.mapTo(screen, button.rect().center()).y() for button in each]
+
+    window.resize(1_366, 900)
+    clear, *above, following = lines()
+    assert max(abs(y - clear) for y in above) <= 2
+    assert following > clear
+    window.resize(820, 900)
+    clear, *above, _following = lines()
+    assert min(above) > clear + 10
+    window.resize(1_366, 900)
+    clear, *above, following = lines()
+    assert max(abs(y - clear) for y in above) <= 2
+
+
+def test_the_slider_can_be_grasped_at_any_size_of_letters(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    screen.toggle_what_if()
+    for zoom in (100, 200):
+        window.set_zoom(zoom)
+        settle(window)
+        slider, option = screen.what_if.slider, QStyleOptionSlider()
+        slider.initStyleOption(option)
+        handle = slider.style().subControlRect(
+            QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, slider
+        )
+        assert handle.width() >= 16 * zoom // 100
+    field = screen.what_if.value
+    assert field.cursorPosition() == 0, "a long number is shown from its beginning"
 
 
 def test_the_panel_is_put_away_with_a_key_and_its_width_remembered(
