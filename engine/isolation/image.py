@@ -18,8 +18,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from docker.utils import parse_repository_tag
-
 from engine.base.content import content_folder
 from engine.base.errors import HarnessFault, M4Error, MissingPrerequisite
 from engine.base.jobs import Job, SimpleJob
@@ -27,6 +25,7 @@ from engine.base.paths import Home
 from engine.isolation import programs
 from engine.isolation.container import LABEL
 from engine.isolation.engine_api import Engine, telling
+from engine.isolation.image_base import default_base, fetched, not_had, parsed
 from engine.isolation.interface import PROGRAMS
 from engine.isolation.rootfs import sandbox_root
 
@@ -127,24 +126,26 @@ def build_image(
         home: its sandbox root gives the packages; agents are installed there first if need be.
         engine: builds and keeps it.
         base: an image (best with ``@sha256:…``), or ``machine``; the public Python image of this
-            Python's version when None.
+            Python's version when None (`image_base.default_base`).
         agents: programs to put in, one layer each.
         tag: under which name it is kept.
         job: progress, and a way to stop.
 
     Raises:
-        UsageError: an agent is not known.
+        UsageError: an agent is not known; the base is not the name of an image.
         MissingPrerequisite: the base cannot be had; npm is missing.
         StorageFull: no room.
         Cancelled: the job was stopped; the old image, if any, stays.
         HarnessFault: the engine failed.
     """
     job = job or SimpleJob()
+    if base:
+        parsed(base)  # said before anything long is begun
     for name in agents:
         programs.install_program(home, name, job)
     root = sandbox_root(home, job)
     version = ".".join(str(root.manifest["python"]).split(".")[:2])
-    named = base or f"python:{version}-slim-bookworm"
+    named = base or default_base(version)
     with programs.in_use(home, agents) as folders, root.in_use():
         job.progress("image", 0, 1, "making the base")
         if named == MACHINE:
@@ -152,7 +153,7 @@ def build_image(
             packages = None
         else:
             # By digest from here on: what is recorded is what was built on, wherever a tag goes.
-            from_image = _fetch(engine, named, job)
+            from_image = fetched(engine, named, job)
             (packages,) = (root.path / "usr/local").glob("lib*/python3*/site-packages")
         labels = {
             LABEL: "image",
@@ -165,32 +166,6 @@ def build_image(
         context = _context(packages, dict(zip(dict.fromkeys(agents), folders, strict=True)), job)
         _build(engine, context=context, base=from_image, labels=labels, tag=tag, job=job)
     return find_image(engine, tag)
-
-
-def _pinned(engine: Engine, base: str) -> str:
-    """The base as the registry's digest names it; as it is where it came from none."""
-    with telling("looking at the base image"), engine.client() as api:
-        digests = [str(d) for d in api.inspect_image(base).get("RepoDigests") or []]
-    name, _ = parse_repository_tag(base)
-    own = [d for d in digests if d.partition("@")[0] == name]
-    return (own or digests or [base])[0]
-
-
-def _fetch(engine: Engine, base: str, job: Job) -> str:
-    """Have the engine fetch the base if it has it not; its name with the digest."""
-    with telling("fetching the base image"), engine.client(timeout=3600) as api:
-        if api.images(name=base):
-            return _pinned(engine, base)
-        name, tag = parse_repository_tag(base)
-        try:
-            for line in api.pull(name, tag=tag or "latest", stream=True, decode=True):
-                job.check()
-                job.progress("image-base", 0, 1, str(line.get("status", ""))[:80])
-        except M4Error:
-            raise
-        except Exception as error:
-            raise _build_error(f"registry: {error}", base) from error
-    return _pinned(engine, base)
 
 
 def _build(
@@ -228,12 +203,7 @@ def _build(
 def _build_error(words: str, base: str) -> M4Error:
     pulling = ("pull access", "manifest", "dial tcp", "no such host", "registry", "Client.Timeout")
     if any(word in words for word in pulling):
-        return MissingPrerequisite(
-            f"The base image {base} is not here and cannot be fetched.",
-            todo="Build on this machine's own Python instead: m4bench sandbox image build "
-            "--base machine; or load an image of another machine: m4bench sandbox image load",
-            details=words[:2000],
-        )
+        return not_had(base, words)
     return HarnessFault("The sandbox's image could not be built.", details=words[:2000])
 
 

@@ -4,9 +4,10 @@
 #
 #     packaging/sandbox/engine-for-tests.sh make test
 #
-# Needs root; on Debian and Ubuntu the engine is installed if it is missing. It lives in a network
-# namespace of its own, so that neither it nor a container reaches anything, and the machine's own
-# engine and firewall are not touched. Exit status: the command's; 4 if there can be no engine.
+# Needs root; on Debian and Ubuntu the engine, and a registry for tests that fetch from one, are
+# installed if they are missing. The engine lives in a network namespace of its own, so that neither
+# it nor a container reaches anything, and the machine's own engine and firewall are not touched.
+# Exit status: the command's; 4 if there can be no engine.
 set -euo pipefail
 
 say() { echo "[engine] $*" >&2; }
@@ -14,9 +15,14 @@ say() { echo "[engine] $*" >&2; }
 [ "$(id -u)" = 0 ] || { say "This needs root (an engine of one's own)."; exit 4; }
 
 PATH="$PATH:/usr/sbin:/sbin"
-if ! command -v dockerd >/dev/null; then
+missing=()
+command -v dockerd >/dev/null || missing+=(docker.io)
+command -v docker-registry >/dev/null || missing+=(docker-registry)
+if [ "${missing[*]}" = docker-registry ] && ! command -v apt-get >/dev/null; then
+    say "There is no docker-registry: tests that fetch from one are skipped."
+elif [ "${#missing[@]}" -gt 0 ]; then
     command -v apt-get >/dev/null || { say "Install a Docker engine (dockerd) first."; exit 4; }
-    say "Installing docker.io"
+    say "Installing ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq -o DPkg::Lock::Timeout=300 >/dev/null || true
     # Its service is not to start: where there is no systemd, trying would fail the install.
@@ -26,8 +32,8 @@ if ! command -v dockerd >/dev/null; then
         chmod 755 "$policy"
         trap 'rm -f /usr/sbin/policy-rc.d' EXIT
     fi
-    apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 docker.io \
-        </dev/null >/dev/null || { say "docker.io could not be installed."; exit 4; }
+    apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 "${missing[@]}" \
+        </dev/null >/dev/null || { say "Not to be installed: ${missing[*]}."; exit 4; }
     if [ "$(trap -p EXIT)" ]; then rm -f "$policy"; trap - EXIT; fi
 fi
 
