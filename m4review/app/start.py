@@ -177,16 +177,22 @@ def settle(window: MainWindow, seconds: float = 60, *, rest: float = 0.4) -> Non
     Args:
         window: the window.
         seconds: at most so long.
-        rest: seconds of quiet at the end, for what is drawn a moment later.
+        rest: seconds without a job at the end, for what is drawn or begun a moment later.
 
     Raises:
         M4Error: it takes longer than `seconds`.
     """
     runner = window.context.runner
-    wait(lambda: not runner.live, seconds)
-    wait(lambda: not runner.live, seconds)  # the outcome of one job may start the next
-    end = time.monotonic() + rest
-    wait(lambda: time.monotonic() > end, 5)
+    QApplication.processEvents()  # the outcome of one job may start the next
+    quiet = time.monotonic()
+
+    def rested() -> bool:
+        nonlocal quiet
+        if runner.live:
+            quiet = time.monotonic()
+        return time.monotonic() > quiet + rest
+
+    wait(rested, seconds + rest)
 
 
 def wait(until: Callable[[], bool], seconds: float) -> None:

@@ -185,7 +185,10 @@ class DiffGrid(QFrame):
     # --- what is shown
 
     def set_view(self, view: View) -> None:
-        """Show another view of the file."""
+        """Show another view of the file; where it has the same rows one stays where one is."""
+        if self.model.has_rows_of(view):
+            self.model.set_view(view)
+            return
         for half in self.halves:
             half.scrollToTop()
         self.model.set_view(view)

@@ -57,6 +57,8 @@ class View:
     """Positions in the view (ascending) where the row departs from the reference."""
     counts: Mapping[int, Mapping[CellStatus, int]] = field(default_factory=dict)
     """Under a what-if: cells by status of the columns that have another tolerance."""
+    sought: bool = True
+    """Have the departures been looked for? Rows can be shown before that."""
 
     def row_at(self, position: int) -> int:
         """The file's row at a position of the view."""
@@ -201,9 +203,13 @@ class DiffFile:
         by_row = {record[0]: record for record in found}
         return [by_row[int(row)] for row in wanted]
 
+    def at_once(self) -> View:
+        """The file's rows in their order, whose departures are not sought yet."""
+        return View(Query(), None, self.layout.rows, _NO_ROWS, sought=False)
+
     def longest(self, cursor: duckdb.DuckDBPyConnection) -> dict[str, str]:
         """By field the longest printed value among the first rows, for the columns' widths."""
-        records = self.read(cursor, View(Query(), None, self.layout.rows, _NO_ROWS), 0, _SAMPLE)
+        records = self.read(cursor, self.at_once(), 0, _SAMPLE)
         return {
             field: max((printed(record[at]) for record in records), key=len, default="")
             for at, field in enumerate(self.fields)

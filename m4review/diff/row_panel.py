@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from m4review.app.context import Context
@@ -16,6 +17,8 @@ from m4review.diff.detail import Cell, RowDetail
 from m4review.diff.layout import CELL_GLYPHS, KEY_GLYPHS, MATCHES, KeyStatus
 from m4review.diff.panels import TONES, scrolled, selectable
 
+_AT_ONCE = 2
+"""Cards made in one go; a table has dozens, and all of them at once would hold the window up."""
 _ROW_TONES: Mapping[KeyStatus, str] = {
     KeyStatus.MATCHED: "text",
     KeyStatus.MISSING: "missing",
@@ -95,6 +98,10 @@ class RowPanel(QWidget):
         self._detail: RowDetail | None = None
         self._keys: list[tuple[QLabel, QLabel]] = []
         self._cards: list[_Card] = []
+        self._cells: list[Cell] = []
+        self._growing = QTimer(self)
+        self._growing.setInterval(0)
+        self._growing.timeout.connect(self._grow)
         context.theme_changed.connect(self._again)
         self._make(None)
 
@@ -111,8 +118,8 @@ class RowPanel(QWidget):
         for (name, value), (key, text) in zip(self._keys, detail.keys, strict=True):
             name.setText(key)
             value.setText(text)
-        ordered = sorted(detail.cells, key=lambda cell: cell.status in MATCHES)
-        for card, cell in zip(self._cards, ordered, strict=True):
+        self._cells = sorted(detail.cells, key=lambda cell: cell.status in MATCHES)
+        for card, cell in zip(self._cards, self._cells, strict=False):
             card.show_cell(cell)
 
     def _again(self) -> None:
@@ -123,7 +130,8 @@ class RowPanel(QWidget):
     def _make(self, detail: RowDetail | None) -> None:
         """The widgets for a row of this shape."""
         clear(self._body)
-        self._keys, self._cards = [], []
+        self._growing.stop()
+        self._keys, self._cards, self._cells = [], [], []
         if detail is None:
             self._body.addWidget(label("Choose a row to see it in full.", "muted", wrap=True))
             self._body.addStretch(1)
@@ -140,11 +148,19 @@ class RowPanel(QWidget):
             keys.addWidget(value, at, 1)
             self._keys.append((name, value))
         self._body.addLayout(keys)
-        for _ in detail.cells:
-            card = _Card(self._context)
-            self._body.addWidget(card)
-            self._cards.append(card)
         self._body.addStretch(1)
+        self._growing.start()
+
+    def _grow(self) -> None:
+        """Make some more cards, above the room that is left."""
+        have = len(self._cards)
+        for cell in self._cells[have : have + _AT_ONCE]:
+            card = _Card(self._context)
+            card.show_cell(cell)
+            self._body.insertWidget(self._body.count() - 1, card)
+            self._cards.append(card)
+        if len(self._cards) == len(self._cells):
+            self._growing.stop()
 
 
 def _shape(detail: RowDetail | None) -> tuple[int, int] | None:

@@ -199,8 +199,15 @@ class DiffModel(QAbstractTableModel):
         """What is shown."""
         return self._view
 
+    def has_rows_of(self, view: View) -> bool:
+        """Are the rows of `view`, and how they look, those that are here already?"""
+        return view.rows is None and self._view.rows is None and view.query == self._view.query
+
     def set_view(self, view: View) -> None:
         """Show another view."""
+        if self.has_rows_of(view):
+            self._view = view
+            return
         self.beginResetModel()
         self._view = view
         self.layout_of_diff = self._scored_layout.with_counts(view.counts)

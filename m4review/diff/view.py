@@ -212,10 +212,6 @@ class DiffScreen(DiffParts):
         self.model.statistics_column = None
         if self.grid is not None:
             self.grid.setFocus()
-        if file.layout.scored:
-            worst = max(file.layout.scored, key=lambda c: file.layout.mismatches_of(c.index))
-            self.column_panel.show_column(worst.index)
-            self.model.show_statistics(worst.index)
         QTimer.singleShot(0, self._show_pending)
 
     def _open_failed(self, error: M4Error) -> None:
@@ -238,8 +234,13 @@ class DiffScreen(DiffParts):
             self.grid.set_view(view)
         self._row_shown = -1
         self._update_status()
-        self.previous.setEnabled(len(view.departures) > 0)
-        self.next.setEnabled(len(view.departures) > 0)
+        if view.sought and self.model.statistics_column is None and self.model.layout.scored:
+            layout = self.model.layout  # not sooner: it would compete with the first rows
+            worst = max(layout.scored, key=lambda c: layout.mismatches_of(c.index)).index
+            self.column_panel.show_column(worst)
+            self.model.show_statistics(worst)
+        for each in (self.previous, self.next):
+            each.setEnabled(not view.sought or len(view.departures) > 0)
         if view.count == 0:
             self.row_panel.show_row(None)
         if view.count > self.grid.model.rowCount():

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine.base.errors import M4Error, UsageError
 from engine.base.jobs import Job
@@ -16,6 +16,9 @@ from m4review.diff.detail import RowDetail, row_detail
 from m4review.diff.layout import Layout
 from m4review.diff.query import Chosen, Kind, Pair, Query, Sort
 from m4review.diff.reader import ColumnStatistics, DiffFile, Record, View
+
+_AFTER_PAINT = 40
+"""Milliseconds from the opening to the search for mismatches: the first rows are painted before."""
 
 
 class DiffViewModel(QObject):
@@ -51,6 +54,11 @@ class DiffViewModel(QObject):
         self._readers: list[JobHandle] = []
         self._first_row: int | None = None
         self._stay_on: int | None = None
+        self._step_asked: tuple[int, int] | None = None
+        self._after_paint = QTimer(self)
+        self._after_paint.setSingleShot(True)
+        self._after_paint.setInterval(_AFTER_PAINT)
+        self._after_paint.timeout.connect(self._compute)
         self.statistics_column: int | None = None
 
     # --- opening and closing
@@ -58,19 +66,22 @@ class DiffViewModel(QObject):
     def open(self, path: Path, *, scratch: Path | None = None, row: int | None = None) -> None:
         """Open a diff file in the background; `opened` and `view_changed` follow.
 
+        The rows come first, their mismatches (with a second `view_changed`) a moment later.
+
         Args:
             path: the file.
             scratch: where queries spill.
             row: the file's row to go to; the first mismatch when None.
         """
         self._first_row = row
+        self._stay_on = self._step_asked = None
 
-        def work(job: Job) -> tuple[DiffFile, View, dict[str, str]]:
+        def work(_job: Job) -> tuple[DiffFile, View, dict[str, str]]:
             file = DiffFile(path, scratch=scratch)
             try:
                 with file.cursor() as cursor:
                     longest = file.longest(cursor)
-                return file, file.view(Query(), job), longest
+                return file, file.at_once(), longest
             except BaseException:
                 file.close()
                 raise
@@ -82,13 +93,14 @@ class DiffViewModel(QObject):
 
     def _opened(self, result: tuple[DiffFile, View, dict[str, str]]) -> None:
         self.file, self.view, self.longest = result
+        self.query = self.view.query  # a former file's filter may speak of columns not in this one
+        self._undo.clear()
         self._busy(False)
+        self._after_paint.start()  # a filter that comes with the opening finds them as well
         self.opened.emit()
         self.view_changed.emit(self.view)
         if self._first_row is not None:
             self.go_to_row(self._first_row)
-        elif len(self.view.departures):
-            self.row_asked.emit(int(self.view.departures[0]))
 
     def _open_failed(self, error: M4Error) -> None:
         self._busy(False)
@@ -96,6 +108,7 @@ class DiffViewModel(QObject):
 
     def close(self) -> None:
         """Let the file go once nothing reads it any more."""
+        self._after_paint.stop()
         file, self.file, self.view = self.file, None, None
         if file is None:
             return
@@ -258,6 +271,7 @@ class DiffViewModel(QObject):
 
     def _compute(self) -> None:
         file = self.file
+        self._after_paint.stop()
         if file is None:
             return
         if self._computing is not None:
@@ -317,6 +331,11 @@ class DiffViewModel(QObject):
         """Is a view being computed?"""
         return self._computing is not None
 
+    @property
+    def searching(self) -> bool:
+        """Are the mismatches of the rows that are shown being sought, or about to be?"""
+        return self.busy or self._after_paint.isActive()
+
     def _busy(self, on: bool) -> None:
         self.busy_changed.emit(on)
 
@@ -326,11 +345,17 @@ class DiffViewModel(QObject):
             self._stay_on = self.view.row_at(position)
 
     def _show(self, view: View) -> None:
-        self.view = view
-        stay = self._stay_on
+        before, self.view = self.view, view
+        stay, asked, self._step_asked = self._stay_on, self._step_asked, None
         self.view_changed.emit(view)
         if view.count == 0:
             return
+        if before is not None and not before.sought and view.query == before.query:
+            if asked is not None:
+                self.next_mismatch(*asked)
+            elif self._first_row is None and not stay and len(view.departures):
+                self.row_asked.emit(int(view.departures[0]))
+            return  # the same rows: who has gone on from the first stays where they are
         position = view.position_of(stay) if stay is not None else None
         self.row_asked.emit(position if position is not None else 0)
 
@@ -339,6 +364,11 @@ class DiffViewModel(QObject):
     def next_mismatch(self, position: int, direction: int) -> None:
         """Go to the next (1) or the one before (-1) that departs; tells when there is none."""
         if self.view is None:
+            return
+        if not self.view.sought:  # answered when they are found
+            self._step_asked = (position, direction)
+            if not self.busy:
+                self._compute()
             return
         found = self.view.next_departure(position, direction)
         if found is None:
@@ -431,6 +461,8 @@ class DiffViewModel(QObject):
         would = " in the what-if" if view.counts else ""
         rows = "row" if departing == 1 else "rows"
         mismatches = f"{departing:,} {rows} with a mismatch{which}{would}"
+        if not view.sought:
+            mismatches = "finding the mismatches…" if self.searching else "mismatches not sought"
         if view.count == 0:
             return f"No row passes the filters · {total:,} rows in all"
         if view.query.filtered:

@@ -59,6 +59,53 @@ def test_opens_on_the_first_mismatch(screen: DiffScreen, made: Made) -> None:
     )
 
 
+def test_rows_come_before_their_mismatches_and_a_step_waits_for_them(
+    window: MainWindow, screen: DiffScreen, made: Made
+) -> None:
+    seen = []
+
+    def opened() -> None:
+        assert screen.model.view is not None
+        seen.append((screen.model.view.sought, screen.model.view.count))
+        assert "finding the mismatches" in screen.model.status_line(0)
+        assert screen.next.isEnabled()
+        screen.step(1)  # before anything is known of mismatches
+
+    screen.model.opened.connect(opened)
+    screen.open_file(made.path)
+    until(window, lambda: bool(seen) and not screen.model.searching)
+    assert seen == [(False, ROWS)]
+    assert row(screen) == made.mismatching[0]
+    assert f"{len(made.mismatching):,} rows with a mismatch" in screen.status.text()
+
+
+def test_who_has_gone_on_before_the_mismatches_are_found_stays_there(
+    window: MainWindow, screen: DiffScreen, made: Made
+) -> None:
+    screen.model.opened.connect(lambda: screen.model.go_to_row(1_234))
+    screen.open_file(made.path)
+    settle(window)
+    assert screen.model.view is not None
+    assert screen.model.view.sought
+    assert row(screen) == 1_234
+
+
+def test_a_filter_of_one_run_does_not_hold_for_the_next(
+    window: MainWindow, screen: DiffScreen, made: Made
+) -> None:
+    screen.model.set_column(1)
+    screen.model.set_only_mismatches(True)
+    settle(window)
+    screen.open_file(made.path)
+    settle(window)
+    assert screen.model.query.plain
+    assert not screen.filters.only.isChecked()
+    assert not screen.model.can_undo
+    assert screen.model.view is not None
+    assert screen.model.view.count == ROWS
+    assert row(screen) == made.mismatching[0]
+
+
 def test_keys_walk_the_mismatches(window: MainWindow, screen: DiffScreen, made: Made) -> None:
     for expected in made.mismatching[1:8]:
         QTest.keyClick(window, Key.Key_F8)
