@@ -174,8 +174,9 @@ def test_another_image_than_the_digest_is_refused(
     hexed = digest.removeprefix("sha256:")
     (manifest,) = (tmp_path / "registry").glob(f"**/blobs/sha256/*/{hexed}/data")
     manifest.write_bytes(manifest.read_bytes() + b"\n")
-    with pytest.raises(MissingPrerequisite, match="cannot be fetched"):
+    with pytest.raises(MissingPrerequisite, match="cannot be fetched") as caught:
         fetched(docker_engine, f"{name}:3.11-slim@{digest}", SimpleJob())
+    assert "unknown" not in caught.value.details  # the registry has it: the engine refused it
 
 
 def test_a_base_that_nobody_has(docker_engine: Engine, registry: str):
