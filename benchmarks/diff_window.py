@@ -40,7 +40,7 @@ from PySide6.QtWidgets import QApplication
 from engine.base.paths import open_home
 from m4review.app.application import make_application
 from m4review.app.interaction import Interaction
-from m4review.app.start import make_window
+from m4review.app.start import make_window, spare_what_stays
 from m4review.diff.grid import DiffGrid
 from m4review.diff.query import Query, Sort
 from m4review.diff.view import DiffScreen
@@ -326,6 +326,7 @@ def drive(path: Path, home: Path, count: int) -> None:
     window = make_window(open_home(home), interaction=Interaction())
     window.resize(1600, 1000)
     window.show()
+    spare_what_stays()
     screen = window.screens["diff"]
     assert isinstance(screen, DiffScreen)
     window.stack.setCurrentWidget(screen)

@@ -32,7 +32,7 @@ from engine.base.paths import open_home
 from m4review.app.application import make_application
 from m4review.app.interaction import Interaction
 from m4review.app.links import Place
-from m4review.app.start import make_window, settle, wait
+from m4review.app.start import make_window, settle, spare_what_stays, wait
 from m4review.editor.loading import State
 from m4review.editor.view import EditorScreen
 
@@ -113,6 +113,7 @@ def main() -> None:
         window = make_window(open_home(home.root), interaction=Interaction())
         window.resize(1440, 900)
         window.show()
+        spare_what_stays()
         begin = time.perf_counter()
         window.go(Place("edit", TASK, text=f"skill:{SKILL}"))
         screen = window.screens["edit"]

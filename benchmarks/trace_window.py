@@ -35,7 +35,7 @@ from engine.base.jobs import SimpleJob
 from engine.base.paths import open_home
 from m4review.app.application import make_application
 from m4review.app.interaction import Interaction
-from m4review.app.start import make_window
+from m4review.app.start import make_window, spare_what_stays
 from m4review.trace.view import TracePane
 from m4review.trace.viewmodel import TraceViewModel
 
@@ -188,6 +188,7 @@ def drive(folder: Path, steps: int) -> None:
     make_application([])
     window = make_window(open_home(folder / "home"), interaction=Interaction())
     window.context.workbench.import_runs(folder / "results", job=SimpleJob())
+    spare_what_stays()
     beat = Beat()
     end = time.perf_counter() + 5
     beat.until(lambda: time.perf_counter() > end)
