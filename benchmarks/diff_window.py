@@ -320,6 +320,24 @@ def study(screen: DiffScreen) -> None:
     screen.toggle_page()
 
 
+def opening(screen: DiffScreen, path: Path) -> DiffGrid:
+    """Open the file, until its mismatches are found."""
+    painted = Painted(screen)
+    start = time.perf_counter()
+    screen.open_file(path)
+    wait(lambda: painted.seen)
+    grid = screen.grid
+    assert grid is not None
+    first = ms(start)
+    wait(lambda: filled(grid))
+    full = ms(start)
+    painted.stop()
+    wait(lambda: screen.model.view is not None and screen.model.view.sought)
+    print(f"first paint                {first:5.0f} ms   {verdict('first paint', first)}   "
+          f"filled {full:.0f} ms, mismatches found {ms(start):.0f} ms")  # fmt: skip
+    return grid
+
+
 def drive(path: Path, home: Path, count: int) -> None:
     """Open the file in the window and measure."""
     make_application([])
@@ -333,20 +351,7 @@ def drive(path: Path, home: Path, count: int) -> None:
     for _ in range(5):
         QApplication.processEvents()
     empty = rss()
-    painted = Painted(screen)
-    start = time.perf_counter()
-    screen.open_file(path)
-    wait(lambda: painted.seen)
-    grid = screen.grid
-    assert grid is not None
-    first = ms(start)
-    wait(lambda: filled(grid))
-    full = ms(start)
-    painted.stop()
-    wait(lambda: screen.model.view is not None and screen.model.view.sought)
-    known = ms(start)
-    print(f"first paint                {first:5.0f} ms   {verdict('first paint', first)}   "
-          f"filled {full:.0f} ms, mismatches found {known:.0f} ms")  # fmt: skip
+    grid = opening(screen, path)
     wait(lambda: not window.context.runner.live)
     print("jumps in the whole file")
     jumps(grid, count)
