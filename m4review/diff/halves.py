@@ -22,7 +22,7 @@ from m4review.diff.header import PairHeader
 from m4review.diff.looks import look_of
 from m4review.diff.table import AnyIndex, DiffModel
 
-WAIT = 0.025
+WAIT = 0.016
 """Seconds that a paint waits for its rows: most come in time, and the window stays alive."""
 _NOTCH = 120
 """What a wheel tells for one notch, in eighths of a degree."""
