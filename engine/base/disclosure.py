@@ -36,13 +36,14 @@ class _Cell:
     keep: int
     may_range: bool
     is_public: bool
+    is_slack: bool = False
     level: int = _EXACT
     least: int = _EXACT
     """It is never told more exactly than this level."""
 
     @property
     def is_small(self) -> bool:
-        return 0 < self.value < SMALL and not self.is_public
+        return 0 < self.value < SMALL and not self.is_public and not self.is_slack
 
     @property
     def range(self) -> tuple[float, float]:
@@ -76,6 +77,7 @@ class Ledger:
         ranged: bool = True,
         coarse: bool = False,
         public: bool = False,
+        slack: bool = False,
     ) -> str:
         """Enter a count; the same name again is the same count.
 
@@ -88,9 +90,10 @@ class Ledger:
             ranged: it may be told as a range; else it is told or not.
             coarse: it is told as a range at best, whatever else is told.
             public: it is known anyway: never held back, however small.
+            slack: it counts nothing and only fills up a sum that is an inequality.
         """
         if name not in self._cells:
-            cell = _Cell(value, told or public, keep, ranged, public)
+            cell = _Cell(value, told or public, keep, ranged, public, slack)
             cell.least = _EXACT if not coarse else _RANGE if ranged else _WITHHELD
             cell.level = cell.least
             self._cells[name] = cell
@@ -175,6 +178,10 @@ class Ledger:
             low, high = cell.range
             return f"{int(low)}–{int(high)}"
         return cell.value
+
+    def value(self, name: str) -> int:
+        """The count itself."""
+        return self._cells[name].value
 
     def has(self, name: str) -> bool:
         """Was it entered?"""

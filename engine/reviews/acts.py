@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.base.disclosure import SMALL
 from engine.base.errors import BadInput, UsageError
 from engine.base.files import writing
 from engine.base.paths import Home
+from engine.claims import tells_small_counts
 from engine.reviews import bodies, ledger, texts
 from engine.reviews.canonical import sha256
 from engine.reviews.checklist import newest
@@ -22,7 +24,7 @@ from engine.reviews.place import Place, place_of
 from engine.reviews.sealing import open_annex, seal, seal_annex, unseal
 from engine.reviews.state import Assignment, Review, State, bound, state_of
 from engine.reviews.verdicts import Verdict, by_item, complete
-from engine.sources import find_source
+from engine.sources import find_source, source_policy
 
 VOICE = "Reviewer"
 
@@ -178,6 +180,7 @@ def sign(desk: Desk, data: Mapping[str, Any]) -> Entry:
         now = texts.texts_of(desk.home, task, desk.content, str(source) if source else None)
         _unchanged(data, now)
         given, rows = verdicts_in(data, now)
+        _no_small_counts(desk, given)
         verdicts = complete(assignment.checklist, assignment.body.items, given)
         binds = texts.hashes(now)
         sealed, key = seal(signer, verdicts, bound(assignment.id, signer.author, binds))
@@ -318,6 +321,30 @@ def _unchanged(form: Mapping[str, Any], now: Mapping[str, str]) -> None:
             todo="Open it again (m4bench review open TASK, with the same --out): answers that "
             "rest on unchanged texts are kept.",
         )
+
+
+def _no_small_counts(desk: Desk, given: Mapping[str, Verdict]) -> None:
+    """Evidence leaves the machine with the review, so it tells no count that may not leave."""
+    free: dict[str, bool] = {}
+    for name, verdict in given.items():
+        for piece in filter(tells_small_counts, verdict.evidence):
+            source = str(piece.get("source"))
+            if source not in free:
+                free[source] = _is_free(desk.home, source)
+            if not free[source]:
+                raise BadInput(
+                    f"{name}: a piece of evidence tells a count below {SMALL} of {source}, which "
+                    "may not leave this machine.",
+                    todo="Take it away and attach the check again from the evidence panel, which "
+                    "leaves such counts out (as does m4bench evidence-check without --local).",
+                )
+
+
+def _is_free(home: Home, source: str) -> bool:
+    try:
+        return source_policy(home, source).free
+    except UsageError:
+        return False  # it is gone, and nobody can say what it was
 
 
 def _as_reviewed(assignment: Assignment, now: Mapping[str, str]) -> None:

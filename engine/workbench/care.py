@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from engine import audit
+from engine.base.errors import UsageError
 from engine.base.paths import Home
+from engine.claims import Check, Evidence, attachment
 from engine.gateway.endpoints import find_endpoint
 from engine.gateway.local import host_of
 from engine.sources import (
     Decision,
     Policy,
     allow_provider,
+    find_source,
     may_export,
     permit,
     revoke,
@@ -57,6 +60,19 @@ class Care:
             UsageError: there is no such source.
         """
         return source_policy(self.home, source)
+
+    def evidence_piece(self, evidence: Evidence, check: Check) -> dict[str, Any]:
+        """A check as a verdict keeps it, which leaves this machine when the verdict does.
+
+        Small counts are in it only where the source is free, is here, and is what was asked.
+        """
+        try:
+            info = find_source(self.home, evidence.source)
+            free = source_policy(self.home, evidence.source).free
+        except UsageError:
+            return attachment(evidence, check)
+        same = info.digest == evidence.source_digest
+        return attachment(evidence, check, whole=free and same)
 
     def allow_provider(self, source: str, provider: str, *, by: str, why: str) -> Policy:
         """Let a provider's models see a credentialed source, at its host as it is now; recorded.

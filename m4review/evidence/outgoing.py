@@ -30,15 +30,15 @@ class Outgoing(QObject):
 
     def copy(self, evidence: Evidence, check: Check) -> None:
         """A check with its outcome as JSON on the clipboard."""
-        text = json.dumps(attachment(evidence, check), indent=2, ensure_ascii=False)
 
         def agreed() -> None:
-            def work(_job: Job) -> None:
+            def work(_job: Job) -> str:
                 self._context.workbench.note_copy(
                     evidence.source, kind="clipboard", of=f"evidence of {evidence.task}", rows=0
                 )
+                return json.dumps(attachment(evidence, check), indent=2, ensure_ascii=False)
 
-            def done(_: object) -> None:
+            def done(text: str) -> None:
                 QGuiApplication.clipboard().setText(text)
                 self.told.emit("The check is on the clipboard; counts below 11 are left out.")
 

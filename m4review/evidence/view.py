@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -20,7 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from engine.base.errors import M4Error
-from engine.claims import Check, Unread, attachment
+from engine.base.jobs import Job
+from engine.claims import Check, Unread
 from m4review.app import icons
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
@@ -61,13 +63,16 @@ class EvidencePanel(QWidget):
 
     attach = Signal(object)
     """A check for a verdict: the mapping that `engine.claims.attachment` makes, with ``query``,
-    ``source_sha256`` and ``date``."""
+    ``source_sha256`` and ``date``. It comes a moment after the click; see `attached_to`."""
 
     def __init__(
         self, context: Context, parent: QWidget | None = None, *, attachable: bool = False
     ) -> None:
         super().__init__(parent)
         self.context, self._attachable = context, attachable
+        self.attach_to: Callable[[], str] = str
+        self.attached_to = ""
+        """What `attach_to` said when the check was asked for that `attach` tells now."""
         self.model = EvidenceModel(context.workbench, context.runner, self)
         self.outgoing = Outgoing(context, self.model)
         self.errors = ErrorPanel(context)
@@ -390,8 +395,20 @@ class EvidencePanel(QWidget):
         self.beside.mark(text, line)
 
     def _attach(self, check: Check) -> None:
-        if self.model.evidence is not None:
-            self.attach.emit(attachment(self.model.evidence, check))
+        evidence, to = self.model.evidence, self.attach_to()
+        if evidence is None:
+            return
+
+        def work(_job: Job) -> dict[str, Any]:
+            return self.context.workbench.evidence_piece(evidence, check)
+
+        def done(piece: dict[str, Any]) -> None:
+            if self.model.task == evidence.task:
+                self.attached_to = to
+                self.attach.emit(piece)
+                self.attached_to = ""
+
+        self.model.read("Prepare a check", work, done)
 
     # --- commands
 

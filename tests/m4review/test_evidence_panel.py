@@ -263,6 +263,7 @@ def test_an_attachment_is_what_a_verdict_needs(
     panel.attach.connect(given.append)
     card = cards(panel)[0]
     next(b for b in card.findChildren(QPushButton) if b.accessibleName() == "Attach").click()
+    wait(lambda: bool(given), 10)
     (piece,) = given
     canonical(piece)
     assert piece["source_sha256"] == found(panel).source_digest

@@ -61,10 +61,13 @@ def _unit(text: Read, claim: Claim, found: Values) -> Iterator[Check]:
         return
     stated = {plain_unit(unit) for unit in facts["units"]} - {""}
     total = sum(recorded.values())
-    same = sum(rows for unit, rows in recorded.items() if plain_unit(unit) in stated)
     most = max(recorded, key=lambda unit: recorded[unit])
     told = f"Item {facts['item']} is recorded in {most}"
-    result = {"item": facts["item"], "units": recorded, "rows": total}
+    same_units = [unit for unit in recorded if plain_unit(unit) in stated]
+    result = {
+        "item": facts["item"], "units": recorded, "rows": total, "stated": same_units,
+    }  # fmt: skip
+    same = sum(recorded[unit] for unit in same_units)
     verdict: Verdict
     if not stated:
         verdict, words = "cannot tell", f"{told}; no unit is stated."
@@ -109,7 +112,11 @@ def _ranges(
             share = outside / total if total else 0
             result = {
                 "item": int(item), "rows": total, "below": below, "above": above,
-                "on_low": on_low, "on_high": on_high,
+                "on_low": on_low, "on_high": on_high, "outside": outside,
+                "outside_is": [
+                    "below", "above", *(() if facts["closed_low"] else ("on_low",)),
+                    *(() if facts["closed_high"] else ("on_high",)),
+                ],
             }  # fmt: skip
             told = f"Of the numbers of item {item} {100 * share:.1f} % lie outside “{claim.shown}”"
             verdict: Verdict = (

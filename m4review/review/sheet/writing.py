@@ -59,6 +59,7 @@ class WritingPanel(QWidget):
         self.beside = QTabWidget()
         self.beside.setAccessibleName("Texts and evidence")
         self.evidence = EvidencePanel(context, attachable=True)
+        self.evidence.attach_to = lambda: model.current
         self._evidence_place = QScrollArea()  # it is wide: in a narrow window it scrolls
         self._evidence_place.setFrameShape(QFrame.Shape.NoFrame)
         self._evidence_place.setWidgetResizable(True)
@@ -193,11 +194,12 @@ class WritingPanel(QWidget):
             self.evidence.take_keyboard()
 
     def _attach(self, check: Mapping[str, Any]) -> None:
-        """A check becomes part of the answer that is shown."""
+        """A check becomes part of the answer that was shown when it was asked for."""
         sheet = self._model.sheet
         if sheet is not None:
-            new = self._model.attach("evidence", dict(check))
-            title = sheet.checklist.item(self._model.current).title
+            item = self.evidence.attached_to or self._model.current
+            new = self._model.attach("evidence", dict(check), item)
+            title = sheet.checklist.item(item).title
             words = "Attached to" if new else "It is attached already to"
             self._context.told.emit(f"{words}: {title}.")
 

@@ -208,6 +208,17 @@ def test_a_text_that_changed_while_the_form_was_open_is_asked_again(
     a.does("submit", str(form))
 
 
+def test_evidence_with_small_counts_cannot_be_signed(person: Somebody) -> None:
+    a, _, _ = team(person)
+    piece = {"query": "SELECT 1", "source_sha256": "0" * 64, "date": "2026-01-01",
+             "source": "nowhere", "result": {"item": 7, "rows": 400, "stays": 7}}  # fmt: skip
+    form = a.fills_in(units={"evidence": [piece]})
+    told = a.does("submit", str(form), fails=3)
+    assert "units: a piece of evidence tells a count below 11 of nowhere" in told["text"]
+    fill(form, {"units": {"evidence": [{**piece, "result": {"rows": 400, "stays": "suppressed"}}]}})
+    a.does("submit", str(form))
+
+
 def test_somebody_else_cannot_sign(person: Somebody) -> None:
     a, b, c = team(person)
     form = a.fills_in()
