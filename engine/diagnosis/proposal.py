@@ -21,7 +21,7 @@ MOST = 3
 """Signatures that get a proposal."""
 _LINES = 2
 """Lines quoted per text."""
-_LONG = 240
+_LONG = 400
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 _WORD = re.compile(r"[a-z]{3,}")
@@ -45,6 +45,7 @@ _TOPICS = {
     "grain": ("one row per", "row per"),
     "threshold-edge": ("strict", "inclusive", "included", "or more", "at least", "bound", "<", ">"),
 }
+_MARKS = re.compile(r"\*\*|__|`")
 _STRICT = re.compile(r"strict|above|below|more than|less than|(?<![<>=≤≥])[<>](?![=])")
 _INCLUSIVE = re.compile(r"inclusive|included|at least|at most|or more|or less|≥|≤|>=|<=")
 
@@ -94,7 +95,7 @@ def _one(
     said: dict[str, list[str]] = {"instruction": [], "skill": []}
     for text in texts:
         for number, line in _about(signature, text.lines):
-            clues.append(Clue(text.about, _cut(line), f"{text.name}:{number}"))
+            clues.append(Clue(text.about, _cut(_plain(line)), f"{text.name}:{number}"))
             said[text.about].append(line)
     agent = _agent(signature, agent_sql)
     clues += [Clue("agent", _cut(line), "trace") for line in agent]
@@ -227,6 +228,16 @@ def _undefined(task: Task, signature: Signature) -> list[Clue]:
     return found
 
 
+def _plain(line: str) -> str:
+    """A line of Markdown without its marks; the cells of a table's row beside each other."""
+    text = line.strip()
+    if text.startswith("|"):
+        cells = (cell.strip() for cell in re.split(r"(?<!\\)\|", text.strip("|")))
+        text = " · ".join(cell for cell in cells if cell)
+    text = _MARKS.sub("", re.sub(r"^(#+|[-*+]|\d+\.)\s+", "", text))
+    return text.replace("\\|", "|")
+
+
 def _cut(line: str) -> str:
     text = " ".join(line.split())
-    return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"
+    return text if len(text) <= _LONG else f"{text[:_LONG].rpartition(' ')[0] or text[:_LONG]} …"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 from engine.base.files import writing
 from engine.diagnosis.compare.model import CHANGES
+from engine.diagnosis.signatures.names import TITLES
 
 _WORDS = {
     "right": "right in both",
@@ -18,6 +22,15 @@ _WORDS = {
     "broken": "broken",
     "wrong": "wrong as before",
     "wrong_otherwise": "wrong otherwise",
+}
+
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d"
+_FAULTS = {
+    "agent": "May lie with the agent",
+    "skill": "May lie with the skill",
+    "instruction": "May lie with the instruction",
+    "reference": "May lie with the reference",
+    "undecided": "Cannot be told from here",
 }
 
 
@@ -42,7 +55,10 @@ def write_report(facts: Mapping[str, Any], to: Path) -> tuple[Path, Path]:
 def page(facts: Mapping[str, Any]) -> str:
     """The HTML text. Everything in it is escaped; it loads and runs nothing."""
     template = _environment().get_template(f"{facts['kind']}.html")
-    return template.render(facts=facts, changes=CHANGES, words=_WORDS)
+    return template.render(
+        facts=facts, changes=CHANGES, words=_WORDS, faults=_FAULTS, titles=TITLES,
+        letters=ascii_uppercase,
+    )  # fmt: skip
 
 
 def _environment() -> jinja2.Environment:
@@ -56,6 +72,8 @@ def _environment() -> jinja2.Environment:
     environment.filters["percent"] = _percent
     environment.filters["bar"] = _bar
     environment.filters["told"] = _told
+    environment.filters["moment"] = _moment
+    environment.filters["breakable"] = _breakable
     return environment
 
 
@@ -72,6 +90,17 @@ def _bar(value: object) -> float:
     if isinstance(value, str):
         return 100 * float(value.split("–")[0])
     return 100 * float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _moment(value: object) -> str:
+    """A time of a record, to the minute: "2150-03-01 14:00 UTC"."""
+    text = str(value)
+    return f"{text[:10]} {text[11:16]} UTC" if re.match(_ISO, text) else text
+
+
+def _breakable(value: object) -> Markup:
+    """A name that may go on in the next line after an underscore."""
+    return escape(str(value)).replace("_", Markup("_<wbr>"))
 
 
 def _told(value: object) -> str:

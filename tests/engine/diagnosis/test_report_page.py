@@ -1,0 +1,61 @@
+"""What the report's page says, and how it quotes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.catalogue.task import find_task
+from engine.diagnosis.model import NO_ROWS, Change, Signature
+from engine.diagnosis.proposal import propose
+from engine.diagnosis.report.page import page
+
+FACTS: dict[str, Any] = {
+    "kind": "run", "engine": "1.0", "failure": None, "tokens": None,
+    "run": {
+        "run_id": "a_run", "task": "some-task", "agent": "script", "model": "<i>m</i>",
+        "condition": "no-skill", "schema": "native", "trial": 1, "reward": 0.5,
+        "started_at": "2026-11-30T19:29:51.970Z", "strict_pass": False, "agent_seconds": 1.0,
+    },
+    "figures": {
+        "match_rates": {"a_long_name": 0.5}, "missing_keys": 23, "extra_keys": 0,
+        "duplicate_keys": 0,
+        "diagnostics": [{"name": "key_recall", "passed": False}],
+    },
+    "diagnosis": {
+        "mismatches": 40, "unexplained": 0, "notes": [], "segments": [],
+        "signatures": [
+            {"title": "Another unit", "words": "Consistent with <b>.", "columns": ["a_long_name"],
+             "explained": 40, "tested": 40, "broken": 0,
+             "change": {"query": "some_query", "before": "a < 1", "after": ""}},
+        ],
+        "proposals": [
+            {"fault": "agent", "words": "It departs.", "columns": [], "signature": "unit-factor",
+             "clues": [{"about": "skill", "text": "in kg", "where": "SKILL.md:3"}]},
+        ],
+    },
+    "care": {"isolated": True},
+}  # fmt: skip
+
+
+def test_findings_come_before_the_checks_and_say_what_they_rest_on() -> None:
+    told = page(FACTS)
+    assert told.index("consistent with</h2>") < told.index("<h2>Checks</h2>")
+    for words in (
+        "2026-11-30 19:29 UTC", "<b>Another unit</b>: a_<wbr>long_<wbr>name", "a &lt; 1",
+        "(left out)", "May lie with the agent", "Another unit: It departs.", "SKILL.md:3",
+        "does not hold", "&lt;i&gt;m&lt;/i&gt;", "Consistent with &lt;b&gt;.",
+    ):  # fmt: skip
+        assert words in told
+
+
+def test_a_text_is_quoted_without_the_marks_of_its_markdown() -> None:
+    signature = Signature(
+        id="unit-factor", title="", words="", predicts="", columns=("weight",), evidence="values",
+        parameters={}, explained=1, tested=1, gained=1, broken=0, rows=NO_ROWS, against=NO_ROWS,
+        counter_example=None, change=Change("q", "weight * 1", "weight * 2.2"),
+    )  # fmt: skip
+    (proposal,) = propose(find_task("mimic-urine-output-rate-raw"), (signature,))
+    quoted = [clue.text for clue in proposal.clues if clue.about in ("instruction", "skill")]
+    assert quoted
+    assert not [text for text in quoted if "**" in text or "`" in text or text.startswith("|")]
+    assert "weight · body weight that holds at that time, kg" in quoted
