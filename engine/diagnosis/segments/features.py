@@ -91,7 +91,7 @@ _WHO = (
     Feature("age (years)", "number", "age"),
     Feature("length of stay (days)", "number", "los"),
     Feature("hour of admission", "number", "hour(intime)"),
-    Feature("hours in hospital before", "number", "date_diff('hour', admittime, intime)"),
+    Feature("hours in hospital before the unit", "number", "date_diff('hour', admittime, intime)"),
     Feature("died in hospital", "flag", "hospital_expire_flag = 1"),
     Feature("first stay of the patient", "flag", "number_of_patient = 1"),
     Feature("first stay of the admission", "flag", "number_of_admission = 1"),
@@ -104,31 +104,39 @@ def _concept(name: str, table: str, on: str, when: str, extra: str = "") -> Feat
 
 _WHAT = (
     _concept(
-        "ventilated", "ventilation", "stay_id", "", "AND x.ventilation_status = 'InvasiveVent'"
+        "invasive ventilation",
+        "ventilation",
+        "stay_id",
+        "",
+        "AND x.ventilation_status = 'InvasiveVent'",
     ),
     _concept("arterial gas", "bg", "subject_id", "charttime", "AND x.specimen = 'ART.'"),
     _concept("vital signs", "vitalsign", "stay_id", "charttime"),
     _concept("coma scale", "gcs", "stay_id", "charttime"),
-    _concept("chemistry", "chemistry", "subject_id", "charttime"),
+    _concept("chemistry results", "chemistry", "subject_id", "charttime"),
     _concept("blood count", "complete_blood_count", "subject_id", "charttime"),
-    _concept("coagulation", "coagulation", "subject_id", "charttime"),
-    _concept("liver enzymes", "enzyme", "subject_id", "charttime"),
+    _concept("coagulation results", "coagulation", "subject_id", "charttime"),
+    _concept("liver enzyme results", "enzyme", "subject_id", "charttime"),
     _concept("urine output", "urine_output", "stay_id", "charttime"),
-    _concept("creatinine", "chemistry", "subject_id", "charttime", "AND x.creatinine IS NOT NULL"),
-    _concept("bilirubin", "enzyme", "subject_id", "charttime", "AND x.bilirubin_total IS NOT NULL"),
+    _concept(
+        "creatinine result", "chemistry", "subject_id", "charttime", "AND x.creatinine IS NOT NULL"
+    ),
+    _concept(
+        "bilirubin result", "enzyme", "subject_id", "charttime", "AND x.bilirubin_total IS NOT NULL"
+    ),
     _concept("vasoactive drug", "vasoactive_agent", "stay_id", ""),
     _concept("renal replacement", "rrt", "stay_id", ""),
     _concept("antibiotic", "antibiotic", "subject_id", ""),
-    _concept("weight", "weight_durations", "stay_id", ""),
+    _concept("charted weight", "weight_durations", "stay_id", ""),
     Feature(
-        "vital sign times",
+        "number of vital sign times",
         "number",
         _count(f"{_D}.vitalsign", "stay_id", "charttime"),
         (f"{_D}.vitalsign",),
         True,
     ),
     Feature(
-        "laboratory results",
+        "number of laboratory results",
         "number",
         _count("mimiciv_hosp.labevents", "subject_id", "charttime"),
         ("mimiciv_hosp.labevents",),

@@ -174,7 +174,8 @@ def _column(
 
 def _said(name: str, level: str) -> str:
     if level in ("yes", "no"):
-        return name if level == "yes" else f"no {name}" if " of " not in name else f"not {name}"
+        is_event = name.startswith(("first ", "died ", "elective "))
+        return name if level == "yes" else f"not {name}" if is_event else f"no {name}"
     return f"{name} {level}"
 
 
