@@ -70,7 +70,7 @@ class ChangeBars(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has n
             axis.setStyle(tickFont=self.font(), hideOverlappingLabels=False)
             axis.enableAutoSIPrefix(False)
         self.getAxis("left").setWidth(px(_NAME))
-        self.getAxis("bottom").setHeight(px(52))
+        self.getAxis("bottom").setHeight(px(42))
         self.setLabel("bottom", "cells that are wrong in one of the two", color=theme.muted)
         self.getAxis("bottom").label.setFont(self.font())
         self.showGrid(x=True, y=False, alpha=0.15)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 
 from engine.diagnosis.model import Segment
 from m4review.app.context import Context
@@ -17,7 +18,6 @@ from m4review.diagnosis.words import interval_words
 MOST = 12
 """Segments that are drawn; the table has them all."""
 _LINE = 22
-_NAME = 38
 
 
 class Forest(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
@@ -32,6 +32,7 @@ class Forest(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no ty
         self._context = context
         self._segments: tuple[Segment, ...] = ()
         self.current = -1
+        self._names = 0
         self.setAccessibleName("Segments: share minus base with intervals; the table has the same")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMouseEnabled(x=False, y=False)
@@ -63,10 +64,13 @@ class Forest(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no ty
             axis.setPen(theme.line)
             axis.setTextPen(theme.text)
             axis.setStyle(tickFont=self.font(), hideOverlappingLabels=False)
-        self.getAxis("left").setWidth(px(290))
-        self.getAxis("left").setTicks([[(n, _name(s)) for n, s in enumerate(self._segments)]])
-        self.getAxis("bottom").setHeight(px(52))
-        self.setLabel("bottom", "share − base, percentage points", color=theme.muted)
+        self._names = self._room()
+        self.getAxis("left").setWidth(self._names)
+        self.getAxis("left").setTicks([[(n, self._name(s)) for n, s in enumerate(self._segments)]])
+        self.getAxis("bottom").setHeight(px(42))
+        self.setLabel(
+            "bottom", "mismatches here minus elsewhere, percentage points", color=theme.muted
+        )
         self.getAxis("bottom").label.setFont(self.font())
         self.showGrid(x=True, y=False, alpha=0.15)
         self.setMinimumHeight(px(min(70 + _LINE * len(self._segments), 340)))
@@ -98,6 +102,26 @@ class Forest(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no ty
         view.setYRange(-0.6, len(self._segments) - 0.4, padding=0)
         view.setXRange(min(0.0, float(low.min())), max(0.0, float(high.max())), padding=0.06)
 
+    def _room(self) -> int:
+        """Pixels for the names: as many as the longest needs, and at most half of the picture."""
+        metrics = QFontMetrics(self.font())
+        longest = max((metrics.horizontalAdvance(_said(s)) for s in self._segments), default=0)
+        return max(
+            self._context.px(80), min(longest + self._context.px(14), int(self.width()) // 2)
+        )
+
+    def _name(self, segment: Segment) -> str:
+        """A segment's name, as much of it as there is room for."""
+        room = self._names - self._context.px(10)
+        return QFontMetrics(self.font()).elidedText(
+            _said(segment), Qt.TextElideMode.ElideRight, room
+        )
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        if getattr(self, "_names", 0) and self._names != self._room():
+            self.draw()  # pyqtgraph resizes it while it is made
+
     def _add(self, item: Any) -> None:
         self.addItem(item, ignoreBounds=True)
         self._drawn.append(item)
@@ -108,9 +132,8 @@ class Forest(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no ty
             self.chosen.emit(at)
 
 
-def _name(segment: Segment) -> str:
-    words = f"{segment.column or 'keys'}: {segment.words}"
-    return words if len(words) <= _NAME else words[: _NAME - 1] + "…"
+def _said(segment: Segment) -> str:
+    return f"{segment.column or 'keys'}: {segment.words}"
 
 
 def tip_of(segment: Segment) -> str:

@@ -13,9 +13,7 @@ from m4review.app.context import Context
 from m4review.app.records import Column, RecordModel
 from m4review.app.theme import Theme
 from m4review.diagnosis.words import (
-    EVIDENCE,
-    EVIDENCE_ABOUT,
-    columns_words,
+    finding_words,
     interval_words,
     p_words,
     ratio_words,
@@ -57,7 +55,7 @@ def signatures_model(theme: Callable[[], Theme]) -> RecordModel[Signature]:
     """A model of signatures."""
     return RecordModel(
         [
-            Column[Signature]("Consistent with", lambda s: s.title, tip=lambda s: s.words),
+            Column[Signature]("Consistent with", finding_words, tip=lambda s: s.words),
             Column(
                 "Explains",
                 lambda s: f"{s.explained:,} of {s.tested:,} ({percent(s.share)})",
@@ -65,7 +63,7 @@ def signatures_model(theme: Callable[[], Theme]) -> RecordModel[Signature]:
                 about="Mismatching cells that are as it predicts, of those it was tested on",
             ),
             Column(
-                "Gained",
+                "Adds",
                 lambda s: f"{s.gained:,}",
                 numeric=True,
                 about="Of these, the ones that no signature above explains: no cell counts twice",
@@ -77,12 +75,6 @@ def signatures_model(theme: Callable[[], Theme]) -> RecordModel[Signature]:
                 tone=lambda s: "warn" if s.broken else "",
                 about="Matching cells for which it predicts another value",
             ),
-            Column(
-                "Tested by",
-                lambda s: EVIDENCE[s.evidence],
-                tip=lambda s: EVIDENCE_ABOUT[s.evidence],
-            ),
-            Column("Columns", columns_words),
         ],
         theme,
     )

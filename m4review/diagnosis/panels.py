@@ -165,11 +165,18 @@ class ProposalsPanel(QWidget):
             else "There is nothing to propose: no signature leads clearly enough."
         )
         self._body.addWidget(label(words, "muted", wrap=True))
+        ranked = diagnosis.ranked if diagnosis is not None else ()
         for proposal in proposals:
-            self._body.addWidget(self._card(proposal))
+            about = next(
+                (
+                    s.words for s in ranked
+                    if s.id == proposal.signature and s.columns == proposal.columns
+                ), "",
+            )  # fmt: skip
+            self._body.addWidget(self._card(proposal, about))
         self._body.addStretch(1)
 
-    def _card(self, proposal: Proposal) -> QFrame:
+    def _card(self, proposal: Proposal, about: str) -> QFrame:
         frame = QFrame()
         frame.setProperty("card", True)
         rows = QVBoxLayout(frame)
@@ -186,6 +193,10 @@ class ProposalsPanel(QWidget):
                 )
             )  # fmt: skip
         rows.addLayout(head)
+        if about:
+            finding = label(about, wrap=True)
+            finding.setStyleSheet("font-weight: 600")
+            rows.addWidget(finding)
         rows.addWidget(label(proposal.words, wrap=True))
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)

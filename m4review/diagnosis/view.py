@@ -8,6 +8,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
+    QHeaderView,
     QProgressBar,
     QSplitter,
     QStackedWidget,
@@ -127,6 +128,12 @@ class DiagnosisScreen(Screen):
         bar = ShareBar(context, self._share)
         bar.setParent(self.signatures)
         self.signatures.setItemDelegateForColumn(SHARE, bar)
+        self.signatures.setWordWrap(True)  # a finding is a sentence: it is read, not guessed
+        header = self.signatures.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        rows_of = self.signatures.verticalHeader()
+        rows_of.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.sectionResized.connect(lambda *_: self.signatures.resizeRowsToContents())
         rows.addWidget(self.signatures, 1)
         rest = QHBoxLayout()
         rest.addWidget(self.residual, 1)
@@ -313,7 +320,9 @@ class DiagnosisScreen(Screen):
         self.title_changed.emit()
 
     def _chosen_words(self) -> str:
-        chosen = self.signatures_model.record(self.signatures.currentIndex().row())
+        """What the reader looks at, unless it is the first: that is the best one so far."""
+        row = self.signatures.currentIndex().row()
+        chosen = self.signatures_model.record(row) if row > 0 else None
         return chosen.words if chosen is not None else ""
 
     def _segments_words(self, number: int) -> None:

@@ -22,11 +22,14 @@ ABOUT: Mapping[str, str] = {
     "instruction": "The instruction",
     "audit": "The audit of the source",
 }
-EVIDENCE: Mapping[str, str] = {"values": "both values", "source": "source recomputed"}
 EVIDENCE_ABOUT: Mapping[str, str] = {
     "values": "Tested on the reference's and the agent's values alone.",
     "source": "The reference was computed again from the source with that one change.",
 }
+
+
+_TOLD = {"way", "places", "query"}
+"""Parameters that the words, or the change of the SQL, tell better."""
 
 
 def count_words(number: int, one: str, many: str = "") -> str:
@@ -37,6 +40,20 @@ def count_words(number: int, one: str, many: str = "") -> str:
 def columns_words(signature: Signature) -> str:
     """What a signature speaks of."""
     return ", ".join(signature.columns) or "keys"
+
+
+def finding_words(signature: Signature) -> str:
+    """Where, and what it looks like, for a list under the head "Consistent with"."""
+    more = len(signature.columns) - 1
+    where = signature.columns[0] if signature.columns else "keys"
+    if more > 0:
+        where += f" and {more} more"
+    return f"{where}: {what_words(signature)}"
+
+
+def what_words(signature: Signature) -> str:
+    """What it looks like, without the "Consistent with" that stands above it."""
+    return signature.words.removeprefix("Consistent with ").removesuffix(".")
 
 
 def explained_words(signature: Signature) -> str:
@@ -62,6 +79,7 @@ def parameter_words(signature: Signature) -> str:
         f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float) else
         f"{name.replace('_', ' ')} {value}"
         for name, value in signature.parameters.items()
+        if name not in _TOLD
     )  # fmt: skip
 
 

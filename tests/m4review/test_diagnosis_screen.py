@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -82,6 +83,8 @@ def test_every_finding_leads_to_its_rows_in_the_diff(
     model.changed.emit()
 
     assert screen.signatures_model.rowCount() == 1
+    listed = screen.signatures_model.index(0, 0).data()
+    assert listed == "score: one more than the reference"
     assert [screen.tabs.tabText(at) for at in range(4)] == [
         "Signatures (1)", "Segments (1)", "Proposals (1)", "Notes (1)",
     ]  # fmt: skip
@@ -112,3 +115,28 @@ def test_every_finding_leads_to_its_rows_in_the_diff(
     window.context.went.connect(asked.append)
     screen.signature_panel.row_asked.emit(9)
     assert asked == [Place("diff", "some-run", 9)]
+
+
+@pytest.mark.gui
+def test_while_more_is_found_the_best_stays_chosen_unless_another_was(
+    open_window: Callable[..., MainWindow],
+) -> None:
+    screen = open_window().screens["diagnosis"]
+    assert isinstance(screen, DiagnosisScreen)
+
+    def found(*words: str) -> None:
+        ranked = tuple(replace(SIGNATURE, words=f"Consistent with {each}.") for each in words)
+        screen.model.diagnosis = replace(FOUND, ranked=ranked)
+        screen.model.scopes = scopes_of(screen.model.diagnosis)
+        screen.model.changed.emit()
+
+    def chosen() -> str:
+        return str(screen.signatures.currentIndex().siblingAtColumn(0).data())
+
+    found("second", "third")
+    assert chosen() == "score: second"
+    found("first", "second", "third")
+    assert chosen() == "score: first"
+    screen.signatures.selectRow(2)
+    found("best", "first", "second", "third")
+    assert chosen() == "score: third"
