@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 400_000
 """Bytes of a script that are looked at."""
+_DEPARTS = (CellStatus.DIFFERENT, CellStatus.REFERENCE_NULL, CellStatus.AGENT_NULL)
 MOST_STATEMENTS = 40
 """Statements of the agent that are shown; how many are left out is said."""
 
@@ -44,6 +45,18 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class Departure:
+    """Another scored column of the same row in which the two differ."""
+
+    column: str
+    """Its name."""
+    reference: Value
+    """The reference's value."""
+    agent: Value
+    """The agent's value."""
+
+
+@dataclass(frozen=True)
 class AgentSide:
     """What a run says of the cell."""
 
@@ -57,6 +70,8 @@ class AgentSide:
     """SQL that names the column, in the order of the trace."""
     left_out: int
     """Statements that are not shown because there are too many."""
+    others: tuple[Departure, ...] = ()
+    """The other columns of the row in which the two differ: a total is wrong by its parts."""
 
     @property
     def words(self) -> str:
@@ -154,7 +169,7 @@ def load_cell(workbench: Workbench, place: Place, job: Job) -> CellPage:
             "This run has no rows to look at: it left no output, or its reference is gone.",
             todo="The run page says why.",
         )
-    key, value, status, key_status = _row(diff, place.row, place.column)
+    key, value, status, key_status, others = _row(diff, place.row, place.column)
     if key_status is KeyStatus.EXTRA:
         raise UsageError(
             "The reference does not have this row, so there is nothing that its value came from.",
@@ -162,7 +177,7 @@ def load_cell(workbench: Workbench, place: Place, job: Job) -> CellPage:
             "tell what extra rows have in common.",
         )
     statements, left_out = _statements(workbench, place.name, place.column)
-    agent = AgentSide(value, status, key_status, statements, left_out)
+    agent = AgentSide(value, status, key_status, statements, left_out, others)
     lineage = workbench.trace_value(task, summary.source, key, place.column, job=job)
     columns = task.evaluation.scored_columns
     return CellPage(place, task, summary.source, columns, lineage, agent)
@@ -218,8 +233,8 @@ def _opened(diff: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def _row(
     diff: Path, row: int, column: str
-) -> tuple[dict[str, Value], Value, CellStatus, KeyStatus]:
-    """Key, agent's value and the two statuses of a row."""
+) -> tuple[dict[str, Value], Value, CellStatus, KeyStatus, tuple[Departure, ...]]:
+    """Key, agent's value and the two statuses of a row, and what else differs in it."""
     with _opened(diff) as con:
         names = con.execute(
             "SELECT role, position, name FROM d.diff_columns ORDER BY position"
@@ -230,10 +245,18 @@ def _row(
             raise UsageError(f"The run's diff has no scored column {column}.")
         shown = ", ".join([*(f"k{i}" for i, _ in keys), f"a{at}", f"s{at}", "key_status"])
         found = con.execute(f"SELECT {shown} FROM d.diff WHERE row = ?", [row]).fetchone()  # noqa: S608
-    if found is None:
+        others = [(i, name) for role, i, name in names if role == "scored" and i != at]
+        each = ", ".join(f"r{i}, a{i}, s{i}" for i, _ in others) or "NULL"
+        beside = con.execute(f"SELECT {each} FROM d.diff WHERE row = ?", [row]).fetchone()  # noqa: S608
+    if found is None or beside is None:
         raise UsageError(f"The diff has no row {row + 1:,}.")
     key = dict(zip((name for _, name in keys), found, strict=False))
-    return key, found[-3], CellStatus(found[-2]), KeyStatus(found[-1])
+    departing = tuple(
+        Departure(name, *beside[3 * n : 3 * n + 2])
+        for n, (_, name) in enumerate(others)
+        if CellStatus(beside[3 * n + 2]) in _DEPARTS
+    )
+    return key, found[-3], CellStatus(found[-2]), KeyStatus(found[-1]), departing
 
 
 def _statements(

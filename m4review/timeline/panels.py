@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
@@ -23,9 +25,13 @@ from m4review.app.widgets import ColumnScroll, Tone, button, clear, label, set_t
 from m4review.diff.layout import MATCHES
 from m4review.diff.words import difference_words, words_of
 from m4review.timeline.cell import CellPage
-from m4review.timeline.words import Clock, verified_words
+from m4review.timeline.words import Clock, verified_words, window_words
 
 _STEP = Qt.ItemDataRole.UserRole
+_SHORT = 24
+"""Characters of two values that stand in one line."""
+_OTHERS = 8
+"""Other columns that are listed."""
 
 
 def sql_box(context: Context, name: str) -> QPlainTextEdit:
@@ -45,7 +51,10 @@ def shown_value(value: Value) -> str:
 
 
 class ValuePanel(QWidget):
-    """The two values, whether the picture was proven, windows, notes."""
+    """The two values, whether the picture was proven, what else differs, windows, notes."""
+
+    column_asked = Signal(str)
+    """Show another column of this row."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -68,6 +77,7 @@ class ValuePanel(QWidget):
         proven = label(verified_words(lineage), wrap=True)
         set_tone(proven, "good" if lineage.verified else "warn")
         body.addWidget(proven)
+        self._others(page)
         self._windows(page, clock)
         notes = list(lineage.notes)
         if untimed:
@@ -102,8 +112,30 @@ class ValuePanel(QWidget):
             grid.addWidget(value, at, 1)
         self._body.addLayout(grid)
 
+    def _others(self, page: CellPage) -> None:
+        """What else differs in the row: the parts that make a total wrong."""
+        others = page.agent.others if page.agent is not None else ()
+        if not others:
+            return
+        self._body.addWidget(label("Also different in this row", "section"))
+        for other in others[:_OTHERS]:
+            both = words_of(other.reference), words_of(other.agent)
+            words = (" → " if len("".join(both)) < _SHORT else " →\n").join(both)
+            link = button(
+                self._context, other.column,
+                partial(self.column_asked.emit, other.column),
+                tip=f"Where this one comes from\nReference → agent: {words}",
+            )  # fmt: skip
+            line = QHBoxLayout()
+            line.addWidget(link)
+            line.addWidget(label(words, wrap=True), 1)
+            self._body.addLayout(line)
+        if len(others) > _OTHERS:
+            rest = f"{len(others) - _OTHERS} more; the row in the diff has all of them."
+            self._body.addWidget(label(rest, "muted", wrap=True))
+
     def _windows(self, page: CellPage, clock: Clock) -> None:
-        body, windows = self._body, page.lineage.windows
+        body, windows, stay = self._body, page.lineage.windows, page.lineage.stay
         title = "Windows (hours from unit admission)" if clock.offsets else "Windows"
         body.addWidget(label(title, "section"))
         if not windows:
@@ -118,6 +150,9 @@ class ValuePanel(QWidget):
             else:
                 span = f"{clock.told(window.start)} to {clock.told(window.end)}"
             body.addWidget(label(span, wrap=True))
+            from_admission = window_words(window, stay)
+            if from_admission and not clock.offsets:
+                body.addWidget(label(from_admission, wrap=True))
             body.addWidget(label(window.rule, "muted", wrap=True))
 
 

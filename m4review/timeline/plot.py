@@ -144,7 +144,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             axis.setPen(theme.line)
             axis.setTextPen(theme.text)
             axis.setStyle(tickFont=self.font(), hideOverlappingLabels=side == "bottom")
-        self.getAxis("bottom").setHeight(self._context.px(50))
+        self.getAxis("bottom").setHeight(self._context.px(42))
         self._names = self._room()
         self.getAxis("left").setWidth(self._names)
         self.showGrid(x=True, y=True, alpha=0.12)
@@ -201,25 +201,40 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             self._edges(span, name, theme.accent, Qt.PenStyle.SolidLine, number)
         if tracks.stay is not None:
             self._edges(tracks.stay, "stay", theme.warn, Qt.PenStyle.DashDotLine, -1)
+        middle = sum(tracks.of_window()) / 2
+        for number, moment in enumerate(tracks.moments, start=len(tracks.windows)):
+            colour, style = (
+                (theme.different, Qt.PenStyle.DashLine) if moment.agent
+                else (theme.text, Qt.PenStyle.SolidLine)
+            )  # fmt: skip
+            left = moment.at > middle  # the words stand where there is room for them
+            self._line(moment.at, moment.words, colour, style, number, left=left, wide=2.2)
 
     def _edges(self, span: Span, name: str, colour: str, style: Qt.PenStyle, number: int) -> None:
         """Lines at a span's ends, with words."""
-        pen = pyqtgraph.mkPen(colour, width=1.5 * self._context.zoom, style=style)
-        where = 0.96 - 0.05 * (number % 6) if number >= 0 else 0.04
         for at, which in ((span.start, "begins"), (span.end, "ends")):
-            if at is None:
-                continue
-            line = pyqtgraph.InfiniteLine(
-                at, angle=90, pen=pen, label=f"{name} {which}",
-                labelOpts={"position": where, "color": colour, "movable": False,
-                           "fill": self._context.theme.surface,
-                           "anchors": [(0, 0.5), (0, 0.5)] if which == "begins"
-                           else [(1, 0.5), (1, 0.5)]},
-            )  # fmt: skip
-            line.label.textItem.setFont(self.font())
-            line.setToolTip(span.words)
-            line.setZValue(-10)
-            self._keep(line)
+            if at is not None:
+                line = self._line(
+                    at, f"{name} {which}", colour, style, number, left=which == "ends"
+                )
+                line.setToolTip(span.words)
+
+    def _line(
+        self, at: float, words: str, colour: str, style: Qt.PenStyle, number: int, *,
+        left: bool, wide: float = 1.5,
+    ) -> Any:  # fmt: skip
+        """A line at a time, with words to its left or right; those of lower numbers lower."""
+        line = pyqtgraph.InfiniteLine(
+            at, angle=90, label=words,
+            pen=pyqtgraph.mkPen(colour, width=wide * self._context.zoom, style=style),
+            labelOpts={"position": 0.96 - 0.05 * (number % 6) if number >= 0 else 0.04,
+                       "color": colour, "movable": False, "fill": self._context.theme.surface,
+                       "anchors": [(1, 0.5)] * 2 if left else [(0, 0.5)] * 2},
+        )  # fmt: skip
+        line.label.textItem.setFont(self.font())
+        line.setZValue(-10)
+        self._keep(line)
+        return line
 
     def _draw_role(self, tracks: Tracks, number: int, role: Role) -> None:
         look, zoom = LOOKS[role], self._context.zoom
@@ -311,7 +326,8 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         height = max(self.height(), self._context.px(_HEIGHT))
         fit = max(3, height // self._context.px(_TALL))
         # Above and below there is room for the words at the edges of stay and windows.
-        below = 0.2 + 0.6 * min(3, len(self.tracks.windows))
+        lines = len(self.tracks.windows) + len(self.tracks.moments)
+        below = 0.2 + 0.6 * min(3, lines)
         self._set_tracks(-1.2, min(len(self.tracks.names), fit) - 0.3 + below)
         if len(self.tracks.names) > fit:
             items = len(self.tracks.names)

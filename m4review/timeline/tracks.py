@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.diagnosis.lineage import CellLineage, Event
+from engine.diagnosis.lineage import CellLineage, Event, Value
 from m4review.timeline.words import ROLES, Clock
 
 Floats = npt.NDArray[np.float64]
@@ -19,6 +20,8 @@ _SHORT = 48.0
 """Hours; what lasts longer (a stay, an admission) says nothing about where to look."""
 _LONGEST = 366 * 24.0
 """Hours; a window or stay longer than this is not what a picture begins with."""
+_AROUND = 14 * 24.0
+"""Hours before and after the stay; what was used further away is no part of the first look."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,18 @@ class Span:
     """Hours; None when open."""
     words: str
     """What it is."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A value of the cell that is a time itself."""
+
+    at: float
+    """Hours."""
+    words: str
+    """Whose value it is."""
+    agent: bool
+    """Is it the agent's alone?"""
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,8 @@ class Tracks:
     """What the windows are, each span once."""
     stay: Span | None
     """The stay."""
+    moments: tuple[Moment, ...] = ()
+    """Both values, where they are times."""
 
     @property
     def timed(self) -> npt.NDArray[np.bool_]:
@@ -74,7 +91,7 @@ class Tracks:
         marks = [*self.start[timed], *ends[timed]] if timed.any() else []
         for span in (*self.windows, *([self.stay] if self.stay else [])):
             marks += [at for at in (span.start, span.end) if at is not None]
-        return _wide(marks)
+        return _wide([*marks, *(moment.at for moment in self.moments)])
 
     def of_stay(self) -> tuple[float, float]:
         """Hours of the stay; everything where it is not known."""
@@ -83,7 +100,7 @@ class Tracks:
         return _wide([self.stay.start, self.stay.end])
 
     def of_window(self) -> tuple[float, float]:
-        """Hours of the closed windows and the used events; the stay where there is neither."""
+        """Hours of the closed windows, the used events and both times; else those of the stay."""
         marks = [
             at
             for span in self.windows
@@ -91,10 +108,20 @@ class Tracks:
             for at in (span.start, span.end)
         ]
         used = self.timed & (self.role == 0) & ~(self.end - self.start > _SHORT)
+        near = used & self._near_stay(self.start)
+        used = near if near.any() else used
+        marks += [m.at for m in self.moments if self._near_stay(np.array([m.at]))[0]]
         if used.any():
             ends = np.where(np.isnan(self.end), self.start, self.end)
             marks += [float(self.start[used].min()), float(ends[used].max())]
         return _wide(marks) if marks else self.of_stay()
+
+    def _near_stay(self, hours: Floats) -> npt.NDArray[np.bool_]:
+        """Which hours lie in the stay or some days around it; all where it is not known."""
+        if self.stay is None or self.stay.start is None:
+            return np.ones(hours.shape, dtype=bool)
+        last = self.stay.start if self.stay.end is None else self.stay.end
+        return (hours >= self.stay.start - _AROUND) & (hours <= last + _AROUND)
 
 
 def _wide(marks: Sequence[float]) -> tuple[float, float]:
@@ -105,8 +132,14 @@ def _wide(marks: Sequence[float]) -> tuple[float, float]:
     return (low - edge, high + edge)
 
 
-def lay_out(lineage: CellLineage, clock: Clock) -> Tracks:
-    """Lay the events of a cell out."""
+def lay_out(lineage: CellLineage, clock: Clock, agent: Value = None) -> Tracks:
+    """Lay the events of a cell out.
+
+    Args:
+        lineage: where the reference's value comes from.
+        clock: how times are told.
+        agent: the agent's value, where there is a run.
+    """
     events = lineage.events
     role = np.array([ROLES.index(e.role) for e in events], dtype=np.int64)
     labels = [e.item or e.table for e in events]
@@ -134,7 +167,19 @@ def lay_out(lineage: CellLineage, clock: Clock) -> Tracks:
     begin, over = (None if at is None else clock.hours(at) for at in lineage.stay)
     stay = None if begin is None and over is None else Span(begin, over, "Stay")
     height = _heights(track, end, value, len(names))
-    return Tracks(events, names, track, start, end, height, role, windows, stay)
+    moments = _moments(lineage.value, agent, clock)
+    return Tracks(events, names, track, start, end, height, role, windows, stay, moments)
+
+
+def _moments(reference: Value, agent: Value, clock: Clock) -> tuple[Moment, ...]:
+    given = [
+        (clock.hours(value), whose)
+        for value, whose in ((reference, "reference"), (agent, "agent"))
+        if isinstance(value, datetime)
+    ]
+    if len(given) == 2 and given[0][0] == given[1][0]:  # noqa: PLR2004 - both sides
+        return (Moment(given[0][0], "reference and agent", agent=False),)
+    return tuple(Moment(at, whose, agent=whose == "agent") for at, whose in given)
 
 
 def _heights(track: Ints, end: Floats, value: Floats, tracks: int) -> Floats:

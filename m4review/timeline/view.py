@@ -187,6 +187,7 @@ class TimelineScreen(Screen):
         self.plot.pointed.connect(self.pointed.setText)
         self.events.chosen.connect(model.choose)
         self.agent.step_asked.connect(self._show_step)
+        self.values.column_asked.connect(self._go_to_column)
         self.chooser.asked.connect(self.context.go)
         self.chooser.chance_asked.connect(model.find_some_key)
         self.column.activated.connect(lambda _: self._other_column())
@@ -240,7 +241,10 @@ class TimelineScreen(Screen):
             self.context.go(Place("diff", place.name, place.row))
 
     def _other_column(self) -> None:
-        place = self.model.column_place(self.column.currentText())
+        self._go_to_column(self.column.currentText())
+
+    def _go_to_column(self, column: str) -> None:
+        place = self.model.column_place(column)
         if place is not None and place != self.model.place:
             self.context.go(place)
 

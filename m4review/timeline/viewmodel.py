@@ -79,7 +79,8 @@ class TimelineViewModel(QObject):
         def work(job: Job) -> Laid:
             page = load_cell(self._workbench, place, job)
             clock = clock_of(page.lineage, offsets=page.offsets)
-            return page, clock, lay_out(page.lineage, clock)
+            agent = page.agent.value if page.agent is not None else None
+            return page, clock, lay_out(page.lineage, clock, agent)
 
         def done(laid: Laid) -> None:
             self._known[place] = laid

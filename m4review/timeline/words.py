@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from engine.diagnosis.lineage import CellLineage, Event, Role
+from engine.diagnosis.lineage import CellLineage, Event, Role, Window
 from engine.diagnosis.lineage.model import EPOCH
 from m4review.diff.words import words_of
 
@@ -113,6 +113,25 @@ def event_words(event: Event, clock: Clock) -> str:
     lines = [f"{event.item or event.table}: {value_words(event)}", when, f"{look.words}: "]
     lines[-1] += event.rule or look.about
     return "\n".join(lines)
+
+
+def window_words(window: Window, stay: tuple[datetime | None, datetime | None]) -> str:
+    """A window as hours from the unit admission; empty where one of the two is not known."""
+    admitted = stay[0]
+    if admitted is None or (window.start is None and window.end is None):
+        return ""
+
+    def hours(at: datetime) -> str:
+        number = (at - admitted).total_seconds() / 3600
+        return f"{number:+.4g} h".replace("-", "−") if number else "0 h"
+
+    if window.start is None or window.end is None:
+        return (
+            f"from {hours(window.start)} on"
+            if window.start is not None
+            else f"up to {hours(window.end or admitted)}"
+        ) + " (from unit admission)"
+    return f"{hours(window.start)} to {hours(window.end)} from unit admission"
 
 
 def verified_words(lineage: CellLineage) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from app_window import settle
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
 from engine.agents.traces import TraceStep
 from engine.catalogue.task import find_task
@@ -18,11 +20,18 @@ from engine.diagnosis.lineage.model import EPOCH
 from m4review.app.links import Place
 from m4review.app.window import MainWindow
 from m4review.diff.layout import CellStatus, KeyStatus
-from m4review.timeline.cell import AgentSide, CellPage, Statement, naming
+from m4review.timeline.cell import AgentSide, CellPage, Departure, Statement, naming
 from m4review.timeline.labels import Room, placed
 from m4review.timeline.tracks import lay_out
 from m4review.timeline.view import TimelineScreen
-from m4review.timeline.words import LOOKS, ROLES, clock_of, event_words, verified_words
+from m4review.timeline.words import (
+    LOOKS,
+    ROLES,
+    clock_of,
+    event_words,
+    verified_words,
+    window_words,
+)
 
 IN = datetime(2150, 3, 1, 14, 30)  # noqa: DTZ001 - source times have no zone
 
@@ -68,6 +77,7 @@ def page_of(lineage: CellLineage, *, agent: bool = True) -> CellPage:
         KeyStatus.MATCHED,
         (Statement(4, "SELECT 1 AS heart_rate_max"),),
         0,
+        (Departure("gcs", 15, None),),
     )
     place = Place("timeline", "some-run", 3, column="heart_rate_max")
     task = find_task("mimic-sofa-24h")
@@ -99,6 +109,35 @@ def test_events_are_laid_out_by_item_and_time() -> None:
     low, high = tracks.of_window()
     assert low < tracks.windows[0].start < tracks.windows[0].end < high  # type: ignore[operator]
     assert tracks.of_stay()[1] == pytest.approx(14.5 + 48 + 0.04 * 48)
+
+
+def test_both_times_are_in_the_picture_and_what_is_decades_away_is_not() -> None:
+    far = event("decisive", 24 * 365 * 50, 4.5, item="Drug")
+    lineage = replace(
+        cell(event("decisive", 2, 120.0), far), value=IN + timedelta(hours=30), windows=()
+    )
+    clock = clock_of(lineage, offsets=False)
+    tracks = lay_out(lineage, clock, IN - timedelta(hours=9))
+    begin = clock.hours(IN)
+    assert [(m.at - begin, m.words, m.agent) for m in tracks.moments] == [
+        (30, "reference", False), (-9, "agent", True),
+    ]  # fmt: skip
+    low, high = tracks.of_window()
+    assert begin - 15 < low < begin - 9
+    assert begin + 30 < high < begin + 40
+    assert tracks.whole()[1] > 24 * 365 * 49
+    same = lay_out(lineage, clock, lineage.value)
+    assert [m.words for m in same.moments] == ["reference and agent"]
+    assert lay_out(cell(), clock, 119).moments == ()
+
+
+def test_a_window_is_told_from_the_admission_on() -> None:
+    window = Window(IN - timedelta(hours=6), IN + timedelta(hours=24), "")
+    stay = (IN, IN + timedelta(days=2))
+    assert window_words(window, stay) == "−6 h to +24 h from unit admission"
+    assert window_words(replace(window, end=None), stay) == "from −6 h on (from unit admission)"
+    assert window_words(replace(window, start=IN), stay).startswith("0 h to")
+    assert window_words(window, (None, None)) == ""
 
 
 def test_values_are_written_where_they_cover_nothing_that_counts() -> None:
@@ -229,7 +268,13 @@ def test_both_values_the_arithmetic_and_the_agents_sql_stand_beside_it(
     screen.context.went.connect(asked.append)
     screen.agent.go.click()
     screen.diff_button.click()
-    assert asked == [Place("run", "some-run", step=4), Place("diff", "some-run", 3)]
+    other = next(b for b in screen.values.findChildren(QPushButton) if b.text() == "gcs")
+    other.click()
+    assert asked == [
+        Place("run", "some-run", step=4),
+        Place("diff", "some-run", 3),
+        Place("timeline", "some-run", 3, column="gcs"),
+    ]
 
 
 @pytest.mark.gui
