@@ -285,6 +285,7 @@ class ColumnPage(QWidget):
                 return f"from {low:g} up"
             return f"{low:g} to {low + found.step:g}"
 
+        ordered = sorted(found.cells, key=lambda cell: (cell.reference, cell.agent))
         cells = [
             (
                 Mark(
@@ -295,7 +296,7 @@ class ColumnPage(QWidget):
                 ),
                 cell.condition,
             )
-            for cell in sorted(found.cells, key=lambda cell: (cell.reference, cell.agent))
+            for cell in ordered
         ]
         chart = HeatChart(self._context, "Pairs of values", "reference", "agent")
         chart.show_grid(
@@ -305,8 +306,10 @@ class ColumnPage(QWidget):
             lambda at: self.model.show_rows(cells[at][1], f"pairs with {cells[at][0].words}")
         )
         self.charts["scatter"] = chart
-        fullest = sorted(cells, key=lambda pair: -pair[0].count)
-        rows = [Row(mark.words, mark.count, condition) for mark, condition in fullest[:_LISTED]]
+        rows = [
+            Row(f"{between(cell.reference)} → {between(cell.agent)}", cell.count, cell.condition)
+            for cell in sorted(ordered, key=lambda cell: -cell.count)[:_LISTED]
+        ]
         note = (
             f"Each square of {found.step:g} × {found.step:g} stands out the more, the fuller it is "
             "(logarithm); on the dashed line both are the same."
@@ -318,7 +321,7 @@ class ColumnPage(QWidget):
         if len(cells) > _LISTED:
             note += f" Listed are the {_LISTED} fullest of {len(cells):,} squares."
         whole = sum(mark.count for mark, _ in cells)
-        table = self._table("scatter", "Pairs of values", rows, whole)
+        table = self._table("scatter", "reference → agent", rows, whole)
         self._card("Pairs of values", note, chart, table)
 
     def _curve(self, study: ColumnStudy, unit: str) -> None:

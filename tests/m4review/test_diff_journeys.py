@@ -68,7 +68,7 @@ def test_what_if_marks_and_counts_and_leaves_no_trace(
     would = screen.model.counted
     assert would.cells(CellStatus.DIFFERENT, column=0) == 0
     assert would.match_rate(0) > before
-    assert "What if" in screen.what_if.said.text()
+    assert "With a tolerance of 7, " in screen.what_if.said.text()
     assert "the score is not touched" in screen.what_if.said.text()
     grid = screen.grid
     assert grid is not None

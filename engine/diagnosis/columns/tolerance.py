@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import duckdb
 
 from engine.base.jobs import Job
@@ -10,6 +12,9 @@ from engine.scoring.whatif import Compared
 
 POINTS = 200
 """Most tolerances of a curve; of more distances every so many are taken, and the outermost."""
+
+_NOISE = 1e-9
+"""Differences below this share of a tolerance come from floats, not from the data."""
 
 
 def tolerance_curve(
@@ -53,7 +58,17 @@ def tolerance_curve(
     if all(point.tolerance != own for point in points):
         below = max((p for p in points if p.tolerance <= own), key=lambda p: p.tolerance)
         points.append(_point(own, below.matches, reference_rows))
-    return tuple(sorted(points, key=lambda point: point.tolerance))
+    return _told_apart(sorted(points, key=lambda point: point.tolerance), own)
+
+
+def _told_apart(points: list[TolerancePoint], own: float) -> tuple[TolerancePoint, ...]:
+    """Of tolerances that only the rounding of floats tells apart, the largest; and `own`."""
+    after = [*(point.tolerance for point in points[1:]), float("inf")]
+    return tuple(
+        point
+        for point, following in zip(points, after, strict=True)
+        if point.tolerance == own or not math.isclose(point.tolerance, following, rel_tol=_NOISE)
+    )
 
 
 def _point(tolerance: float, matches: int, rows: int) -> TolerancePoint:

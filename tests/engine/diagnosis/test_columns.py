@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
 import pytest
 from diff_factory import make_diff
@@ -10,6 +12,7 @@ from engine.base.errors import Cancelled
 from engine.base.jobs import SimpleJob
 from engine.diagnosis.columns import Bar, ColumnStudy, MatrixCell, study_column
 from engine.diagnosis.columns.bins import signed
+from engine.diagnosis.columns.tolerance import tolerance_curve
 from engine.scoring.whatif import Compared
 
 
@@ -103,6 +106,27 @@ def test_kinds_of_columns_have_the_figures_that_suit_them(studies: list[ColumnSt
     assert not text.curve
     assert text.histogram is None
     assert "“” empty text" in text.confusion.levels
+
+
+def test_tolerances_that_only_floats_tell_apart_are_one(tmp_path: Path) -> None:
+    made = make_diff(tmp_path / "diff.duckdb", 300)
+    with duckdb.connect(str(tmp_path / "noisy.duckdb")) as con:
+        con.execute(f"ATTACH '{made.path}' AS d (READ_ONLY)")
+        for table in ("diff_columns", "diff_counts"):
+            con.execute(f"CREATE TABLE {table} AS FROM d.{table}")
+        con.execute(
+            "CREATE TABLE diff AS SELECT * REPLACE (row / 7.0 AS r0, "
+            "row / 7.0 + CASE s0 WHEN 1 THEN 0.3 ELSE 0.8 END AS a0) FROM d.diff"
+        )
+        column = column_of(con, 0)
+        curve = tolerance_curve(con, column, own=0.5, reference_rows=300, job=SimpleJob())
+        distances = con.execute(
+            f"SELECT count(DISTINCT {column.distance}) FROM diff WHERE s0 IN (1, 2)"
+        ).fetchone()
+    assert distances is not None
+    assert distances[0] > 4
+    assert [round(point.tolerance, 9) for point in curve] == [0, 0.3, 0.5, 0.8]
+    assert curve[1].matches == curve[2].matches > curve[0].matches
 
 
 def test_the_match_rate_is_the_scorers(
