@@ -29,10 +29,10 @@ class Keyring:
         self.kept[service, name] = text
 
 
-def sirs_content(folder: Path) -> Path:
+def sirs_content(folder: Path, family: str = "sirs") -> Path:
     """A copy of one family of tasks and its skill, to be changed at will."""
     for name in ("tasks", "skills"):
-        shutil.copytree(ROOT / name / "sirs", folder / name / "sirs")
+        shutil.copytree(ROOT / name / family, folder / name / family)
     return folder
 
 
@@ -78,9 +78,11 @@ class Team:
         bench.sign_review(sheet.draft)
 
 
-def make_team(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Team:
+def make_team(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, task: str = TASK, family: str = "sirs"
+) -> Team:
     """Three homes below a folder."""
-    content = sirs_content(folder / "content")
+    content = sirs_content(folder / "content", family)
     names = ("anna", "berta", "clara")
     benches = {name: Workbench(open_home(folder / name), content=content) for name in names}
     team = Team(folder, content, {name: Keyring() for name in names}, benches, monkeypatch)
@@ -89,6 +91,6 @@ def make_team(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Team:
     team.gives("anna", "clara")
     team.gives("berta", "clara")
     people = [team.author(name) for name in names]
-    team.at("clara").assign_review(TASK, reviewers=people[:2], adjudicator=people[2])
+    team.at("clara").assign_review(task, reviewers=people[:2], adjudicator=people[2])
     team.gives("clara", "anna", "berta")
     return team

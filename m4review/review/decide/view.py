@@ -150,6 +150,7 @@ class DecideScreen(Screen):
             "review.next": lambda: self.model.step(1),
             "review.previous": lambda: self.model.step(-1),
             "review.words": self.reason.setFocus,
+            "review.undo": self.model.undo,
             "review.sign": self.sign,
         }
 

@@ -158,7 +158,8 @@ def attachment_words(kind: str, value: Any) -> str:
     if kind == "rows":
         parts = str(value).split("/")
         if "row" in parts[:-1]:
-            row = parts[parts.index("row") + 1]
+            at = parts[parts.index("row") + 1]
+            row = f"{int(at) + 1:,}" if at.isdecimal() else at  # the diff counts from 1
             column = f", {parts[parts.index('column') + 1]}" if "column" in parts[:-1] else ""
             return f"Flagged row {row}{column} of a run"
         return "Flagged row of the reference"
