@@ -56,6 +56,7 @@ class FindBar(QFrame):
             second.addWidget(each)
         grid.addLayout(second, 1, 1)
         grid.setColumnMinimumWidth(1, context.px(430))
+        self.setTabOrder(self.wanted, self.by)
         self.wanted.textChanged.connect(lambda _: self.look())
         for field in (self.wanted, self.by):
             field.installEventFilter(self)
@@ -172,6 +173,12 @@ class FindBar(QFrame):
         self._pane.replace_text(text)
         self.look()
         self._context.told.emit(f"{count:,} replaced; Ctrl+Z brings them back.")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:  # from a button too
+            self.close_bar()
+            return
+        super().keyPressEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):

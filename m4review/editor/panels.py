@@ -220,6 +220,7 @@ class Concern(QFrame):
             for effect in effects:
                 self._row(effect)
         self._rows.addStretch(1)
+        self.agree.setText("Save it for all of them" if many > 1 else "Save it all the same")
         self.agree.setEnabled(effects is not None)
         self.show()
 

@@ -134,7 +134,8 @@ class EditorScreen(Screen):
         self._rows.addWidget(above)
         self._rows.addWidget(self.findings)
         self._rows.setStretchFactor(0, 1)
-        self._rows.setSizes([px(520), px(120)])
+        self._list_height = px(120)
+        self._rows.setSizes([px(520), self._list_height])
         self._middle.addWidget(self._rows)
         self._middle.addWidget(self.conflicts)
         foot = QHBoxLayout()
@@ -388,11 +389,22 @@ class EditorScreen(Screen):
         findings = self.model.findings
         self.pane.show_findings(findings)
         self.findings.show_findings(findings)
-        self.findings.setMaximumHeight(_NO_LIMIT if findings else self.context.px(24))
+        self._make_room(bool(findings))
         if self.model.lint_error is not None:
             self.findings.summary.setText(f"Lint: {self.model.lint_error.text}")
         elif self.model.text is not None and self.model.text.kind == "reference-notes":
             self.findings.summary.setText("Lint: there are no rules for this text")
+
+    def _make_room(self, listed: bool) -> None:
+        """Where nothing is found the text has all the room but a line; else the list as before."""
+        line = self.context.px(24)
+        above, below = self._rows.sizes()
+        if self.findings.maximumHeight() == _NO_LIMIT and below > line:
+            self._list_height = below
+        self.findings.setMaximumHeight(_NO_LIMIT if listed else line)
+        wanted = max(below, self._list_height) if listed else line
+        if wanted != below:
+            self._rows.setSizes([above + below - wanted, wanted])
 
     def _show_outline(self, headings: tuple[Heading, ...]) -> None:
         self._headings = headings

@@ -46,8 +46,8 @@ class ProseDiffModel(QObject):
         Args:
             path: the text's file.
             text: what an editor holds; what is saved when None.
-            version: with what; when None what is saved, or for a saved text the newest version
-                before it.
+            version: with what; when None the last signed version; where none was signed what is
+                saved, or for a saved text the newest version before it.
         """
         fresh = path != self.path
         self.path, self.text = path, text
@@ -63,9 +63,14 @@ class ProseDiffModel(QObject):
             usable = found if text is not None else found[1:]
             self.versions = (*(usable or found), *extra)
             self.versions_changed.emit()
-            self.choose(wanted if wanted in self.versions else self.versions[0])
+            self.choose(wanted if wanted in self.versions else self._first())
 
         self._start("Find versions of the text", work, done)
+
+    def _first(self) -> TextVersion:
+        """What was signed last, if anything was: what is saved is as edited two seconds later."""
+        signed = (each for each in self.versions if each.kind == "signed")
+        return next(signed, self.versions[0])
 
     def set_text(self, text: str) -> None:
         """The editor holds something else now."""

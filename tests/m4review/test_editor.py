@@ -170,8 +170,14 @@ def test_lint_marks_and_jumps(
     screen.pane.go_to(3)
     with screen.model.typing.one_step():
         screen.pane.insertPlainText("SELECT x FROM mimiciv_icu.icustays\n")
+    # What the list needs not, the text has: there is no hole below "nothing found".
+    splitter = screen.findings.parentWidget()
+    assert splitter is not None
+    room = splitter.height() - screen.findings.height()
+    assert screen.pane.height() > room - window.context.px(16)
     until(window, lambda: bool(screen.model.findings), 60)
     assert screen.findings.table.isVisible()
+    assert screen.findings.height() >= window.context.px(100)
     screen.pane.go_to(1)
     QTest.keyClick(screen.pane, Qt.Key.Key_F8)
     assert screen.pane.line == 3
@@ -181,6 +187,8 @@ def test_lint_marks_and_jumps(
     QTest.keyClick(screen.pane, Qt.Key.Key_Z, CTRL)
     until(window, lambda: not screen.model.findings, 60)
     assert "nothing found" in screen.findings.summary.text()
+    assert screen.findings.height() <= window.context.px(24)
+    assert screen.pane.height() > room - window.context.px(16)
 
 
 def test_find_and_replace_are_one_step(open_window: Callable[..., MainWindow], home: Path) -> None:
@@ -190,6 +198,13 @@ def test_find_and_replace_are_one_step(open_window: Callable[..., MainWindow], h
     QTest.keyClick(screen.pane, Qt.Key.Key_H, CTRL)
     bar = screen.find_bar
     QTest.keyClicks(bar.wanted, "ICU")
+    QTest.keyClick(bar.wanted, Qt.Key.Key_Tab)
+    assert bar.by.hasFocus()
+    bar.case.setFocus()
+    QTest.keyClick(bar.case, Qt.Key.Key_Escape)
+    assert not bar.isVisible()
+    assert screen.pane.hasFocus()
+    QTest.keyClick(screen.pane, Qt.Key.Key_H, CTRL)
     count = before.lower().count("icu")
     assert bar.count.text() == f"{count} found"
     QTest.keyClick(bar.wanted, Qt.Key.Key_Return)

@@ -16,6 +16,7 @@ from PySide6.QtTest import QTest
 
 from engine.base.content import content_folder
 from engine.prose import compare_texts
+from engine.workbench import TextVersion
 from m4review.app.context import Context
 from m4review.prose.rows import rows_of, summary
 from m4review.prose.view import ProseDiffView
@@ -140,6 +141,16 @@ def test_versions_from_git_stand_in_the_list(view: ProseDiffView, tmp_path: Path
     rest(view)
     assert view.versions.currentText().endswith("by A: First one")
     assert view.status.text().startswith("1 changed")
+
+
+def test_an_edited_text_is_held_against_what_was_signed(view: ProseDiffView) -> None:
+    model = view.model
+    saved, older = TextVersion("saved", ""), TextVersion("git", "0" * 40, "2026-11-01")
+    newest = TextVersion("signed", "b" * 64, "2026-11-20", "Berta")
+    model.versions = (saved, newest, TextVersion("signed", "a" * 64, "2026-11-10", "Anna"), older)
+    assert model._first() is newest
+    model.versions = (saved, older)
+    assert model._first() is saved
 
 
 def test_hostile_text_is_shown_as_it_is(view: ProseDiffView) -> None:
