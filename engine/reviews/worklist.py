@@ -62,7 +62,7 @@ def _mine(state: State, assignment: Assignment, me: str) -> list[Wait]:
     body = assignment.body
     task, at = body.task, assignment.entry.at
     if me in body.reviewers and me not in assignment.reviews:
-        asked = f"{len(body.items)} items, asked by {state.name(assignment.entry.author)}"
+        asked = f"{_questions(len(body.items))}, asked by {state.name(assignment.entry.author)}"
         words = f"Only what no longer holds: {asked}." if body.follows else f"{asked}."
         return [Wait(task, "review", words, at, assignment.id)]
     found = []
@@ -74,7 +74,8 @@ def _mine(state: State, assignment: Assignment, me: str) -> list[Wait]:
         items = assignment.open_items
         if items:
             last = max(review.entry.at for review in assignment.reviews.values())
-            words = f"The reviewers differ or doubt in {len(items)} items: {', '.join(items)}."
+            titles = ", ".join(assignment.checklist.item(each).title for each in items)
+            words = f"The reviewers differ or doubt in {_questions(len(items))}: {titles}."
             found.append(Wait(task, "adjudication", words, last, assignment.id))
     return found
 
@@ -89,9 +90,14 @@ def _settleable(outcome: Outcome) -> bool:
 def _again(outcome: Outcome) -> Wait:
     changed = ", ".join(outcome.changed)
     count = sum(each.standing in AGAIN for each in outcome.items)
-    words = f"{count} items no longer hold or must be changed"
+    holds = "no longer holds" if count == 1 else "no longer hold"
+    words = f"{_questions(count)} {holds} or must be changed"
     words += f" (changed since: {changed})." if changed else "."
     return Wait(outcome.task, "again", words, outcome.round.entry.at, outcome.round.id)
+
+
+def _questions(number: int) -> str:
+    return f"{number} question{'' if number == 1 else 's'}"
 
 
 def _task_names(desk: Desk) -> list[str]:

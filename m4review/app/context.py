@@ -30,6 +30,8 @@ class Context(QObject):
     cares."""
     synthetic_asked = Signal()
     """Somebody wants to make synthetic data; the data page offers its form."""
+    bundle_asked = Signal()
+    """Somebody wants to write a bundle of reviews for the others."""
     reviews_asked = Signal(str)
     """Ask people for reviews of a task (again)."""
     rows_asked = Signal(str, object, str, str)

@@ -76,7 +76,6 @@ class Dialogs(Interaction):
         dialog = QDialog(self._window)
         dialog.setWindowTitle(title)
         metrics = dialog.fontMetrics()
-        dialog.resize(metrics.averageCharWidth() * 90, metrics.height() * 30)
         outer = QVBoxLayout(dialog)
         outer.setSpacing(metrics.height() // 2)
         outer.addWidget(label(title, "heading", wrap=True))
@@ -88,7 +87,8 @@ class Dialogs(Interaction):
             grid.addWidget(label(name, "muted"), row, 0)
             grid.addWidget(label(value, wrap=True), row, 1)
         grid.setRowStretch(len(facts), 1)
-        outer.addWidget(ColumnScroll(inner), 1)
+        scroll = ColumnScroll(inner)
+        outer.addWidget(scroll, 1)
         if more:
             outer.addWidget(label(more, wrap=True))
         buttons = QDialogButtonBox()
@@ -100,6 +100,10 @@ class Dialogs(Interaction):
         buttons.rejected.connect(dialog.reject)
         outer.addWidget(buttons)
         stay.setFocus()
+        wide = metrics.averageCharWidth() * 90
+        around = outer.totalHeightForWidth(wide) - scroll.sizeHint().height()
+        high = around + grid.totalHeightForWidth(wide) + metrics.height()
+        dialog.resize(wide, min(high, metrics.height() * 30))
         agreed = dialog.exec() == QDialog.DialogCode.Accepted
         dialog.deleteLater()
         return agreed

@@ -131,6 +131,11 @@ class MainWindow(QMainWindow):
         self._rows_link = RowsLink(context, diff)
         self._value_link = ValueLink(context, diff, self.stack, self.actions_of)
         self._flag_link = FlagLink(self)
+        self._reviews = cast("ReviewsScreen", self.screens["reviews"]).model
+        self._reviews.changed.connect(self._count_reviews)
+        review = cast("ReviewScreen", self.screens["review"])
+        review.model.signed.connect(lambda _: self._reviews.reload())
+        context.announced.connect(self._announced)
         context.went.connect(self.go)
         context.told.connect(self._tell)
         context.theme_changed.connect(self._recolour)
@@ -181,6 +186,7 @@ class MainWindow(QMainWindow):
             entry = QToolButton()
             entry.setText(f"  {text}")
             entry.setAccessibleName(text)
+            entry.setObjectName(f"section-{key}")
             entry.setCheckable(True)
             entry.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             entry.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -192,6 +198,17 @@ class MainWindow(QMainWindow):
         column.addStretch(1)
         self._side = side
         return side
+
+    def _announced(self, what: str) -> None:
+        if what == "reviews" and self.screen_shown is not self.screens["reviews"]:
+            self._reviews.reload()  # the page of reviews does so by itself
+
+    def _count_reviews(self) -> None:
+        """How many reviews and decisions wait is told on every page."""
+        overview, entry = self._reviews.overview, self._sections["reviews"]
+        number = len(overview.waits) if overview is not None else 0
+        entry.setText(f"  Reviews ({number})" if number else "  Reviews")
+        entry.setAccessibleName(f"Reviews, waiting for you: {number}" if number else "Reviews")
 
     def _top_bar(self) -> QWidget:
         top = QWidget()
@@ -459,6 +476,7 @@ class MainWindow(QMainWindow):
             on_failed=self.context.interaction.error,
             quiet=True,
         )
+        self._reviews.reload()
 
     def _restore_geometry(self) -> None:
         settings = self.context.settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from PySide6.QtCore import QObject
@@ -51,7 +52,10 @@ class BundleDesk(QObject):
             yes="Add them",
             no="Leave them here",
         )
-        where = ask.choose_save("Export a bundle", "reviews.zip", _PATTERNS)
+        overview = self._model.overview
+        me = overview.me.name if overview is not None and overview.me is not None else ""
+        today = datetime.now(UTC).date().isoformat()
+        where = ask.choose_save("Export a bundle", file_name("reviews", me, today), _PATTERNS)
         if where is not None:
             to = where if where.suffix else where.with_suffix(".zip")
             self._model.export(to, with_rows=rows)
@@ -93,6 +97,10 @@ class ImportResult(QFrame):
         box = QVBoxLayout(self)
         head = QHBoxLayout()
         head.addWidget(self.heading, 1)
+        self.export = button(
+            context, "Export a bundle…", context.bundle_asked.emit, icon="upload", main=True
+        )
+        head.addWidget(self.export)
         head.addWidget(button(context, "Close", self.hide))
         box.addLayout(head)
         box.addWidget(self.words)
@@ -121,7 +129,20 @@ class ImportResult(QFrame):
         self.words.setVisible(bool(lines))
         self.problems.setText("\n".join(problem_words(p) for p in merged.problems[:_MOST]))
         self.problems.setVisible(bool(merged.problems))
+        self.export.setVisible(given > 0)
         self.show()
+
+
+def file_name(what: str, name: str, day: str = "") -> str:
+    """A name for a file that does not meet a colleague's in a shared folder.
+
+    Args:
+        what: e.g. ``reviews``.
+        name: a person's, in any script; only its letters and digits are used.
+        day: ISO 8601; it stands last.
+    """
+    person = "-".join("".join(c if c.isalnum() else " " for c in name).lower().split())
+    return "-".join(part for part in (what, person, day) if part) + ".zip"
 
 
 def facts_of(preview: Preview) -> list[tuple[str, str]]:

@@ -56,7 +56,8 @@ class SignsDelegate(QStyledItemDelegate):
         for at, standing in enumerate(index.data(_SIGNS) or ()):
             sign = STANDING_SIGNS[standing]
             place = QRect(left + at * (side + gap), top, side, side)
-            painter.fillRect(place, QColor(getattr(theme, sign.tint)))
+            if sign.tint != "surface":  # it would be a hole in a chosen row
+                painter.fillRect(place, QColor(getattr(theme, sign.tint)))
             picture = icons.icon(sign.icon, getattr(theme, sign.tone))
             picture.paint(painter, place.adjusted(px(2), px(2), -px(2), -px(2)))
 

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QHBoxLayout, QTabWidget
 from engine.reviews.worklist import Wait
 from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
-from m4review.app.links import Place
+from m4review.app.links import REVIEWS, Place
 from m4review.app.widgets import ElidedLabel, ErrorPanel, button, label, page_layout
 from m4review.review.agreement import AgreementPanel
 from m4review.review.assign import AssignDialog
-from m4review.review.bundles import BundleDesk, ImportResult
+from m4review.review.bundles import BundleDesk, ImportResult, file_name
 from m4review.review.people import PeoplePanel
 from m4review.review.progress import ProgressPanel
 from m4review.review.provenance import ProvenancePanel
@@ -53,6 +53,8 @@ class ReviewsScreen(Screen):
             tip="Reviewers and adjudicator of the chosen task",
         )  # fmt: skip
         self._wanted = ""
+        self._keys_wanted = False
+        """The keys go into the page as soon as it is known what stands there."""
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName("Parts of the reviews")
         self._build()
@@ -83,10 +85,13 @@ class ReviewsScreen(Screen):
         model.agreement_changed.connect(lambda: self.agreement.show_figures(model.agreement))
         model.provenance_changed.connect(lambda: self.provenance.show_plans(model.plans))
         model.failed.connect(self.errors.show_error)
+        model.merged.connect(self._came)
         model.done.connect(self.context.told.emit)
         model.ledger_changed.connect(lambda: self.context.announced.emit("reviews"))
         self.waiting.opened.connect(self._open)
         self.waiting.people_asked.connect(lambda: go(Place("reviews", "people")))
+        self.waiting.colleagues_asked.connect(lambda: go(Place("reviews", "progress")))
+        self.context.bundle_asked.connect(self._bundle_asked)
         self.progress.opened.connect(lambda task: go(Place("review", task)))
         self.progress.chosen.connect(self._chosen)
         self.people.made.connect(model.make_reviewer)
@@ -116,17 +121,22 @@ class ReviewsScreen(Screen):
         actions.bind("review.import", self.bundles.ask_import)
         actions.bind("review.export", self.bundles.export)
         actions.bind("review.open", self._open_task)
+        self._keys_wanted = True
         self._focus()
 
     def leave(self, actions: Actions) -> None:
         for name in ("review.import", "review.export", "review.open"):
             actions.bind(name, None)
         self.result.hide()
+        self._keys_wanted = False
 
     def _focus(self) -> None:
         panel = self.tabs.currentWidget()
+        if panel is self.waiting:
+            if self.model.overview is not None:  # until it is read, nobody knows what waits
+                self.waiting.take_keyboard()
+            return
         target = {
-            self.waiting: self.waiting.table,
             self.progress: self.progress.tree,
             self.people: self.people.name if self.people.form.isVisible() else self.people.table,
             self.agreement: self.agreement.table,
@@ -172,7 +182,8 @@ class ReviewsScreen(Screen):
             task, self._wanted = self._wanted, ""
             self.progress.select(task)
             self._ask(task)
-        if self.isVisible() and self.focusWidget() is None:
+        if self.isVisible() and (self._keys_wanted or self.focusWidget() is None):
+            self._keys_wanted = False
             self._focus()
 
     # --- doing
@@ -201,6 +212,14 @@ class ReviewsScreen(Screen):
         self._wanted = task
         self.context.go(Place("reviews", "progress"))  # reads the ledger; then it is asked
 
+    def _came(self) -> None:
+        self._keys_wanted = True  # what the bundle brought is read next
+
+    def _bundle_asked(self) -> None:
+        """From another screen: write a bundle for the others."""
+        self.context.go(REVIEWS)
+        self.bundles.export()
+
     def _assign(self) -> None:
         if self.progress.task:
             self._ask(self.progress.task)
@@ -223,8 +242,10 @@ class ReviewsScreen(Screen):
         self.model.assign(task, reviewers, adjudicator, again=again)
 
     def _export_identity(self) -> None:
+        me = self.model.overview.me if self.model.overview is not None else None
+        name = file_name("identity", me.name if me is not None else "")
         where = self.context.interaction.choose_save(
-            "Write my identity", "identity.zip", ("Bundles of reviews (*.zip)",)
+            "Write my identity", name, ("Bundles of reviews (*.zip)",)
         )
         if where is not None:
             self.model.export_reviewer(where if where.suffix else where.with_suffix(".zip"))

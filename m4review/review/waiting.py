@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from engine.reviews.problem import Problem
 from engine.reviews.worklist import Wait
@@ -23,6 +23,8 @@ class WaitingPanel(QWidget):
     opened = Signal(object)
     """A `Wait` was opened."""
     people_asked = Signal()
+    colleagues_asked = Signal()
+    """Somebody wants to ask others for a review."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -43,10 +45,27 @@ class WaitingPanel(QWidget):
         self.start = button(
             context, "Make your identity…", self.people_asked.emit, icon="users", main=True
         )
+        self.ask = button(
+            context, "Ask colleagues for a review…", self.colleagues_asked.emit, icon="users"
+        )
         self.empty.buttons.addWidget(self.start)
+        self.empty.buttons.addWidget(self.ask)
+        self.go_on = button(
+            context, "Open", lambda: self._open(self.table.currentIndex().row()),
+            icon="clipboard-list", main=True, tip="What is chosen (Enter, or a double click)",
+        )  # fmt: skip
+        listed = QWidget()
+        lines = QVBoxLayout(listed)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.addWidget(self.table, 1)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(self.go_on)
+        lines.addLayout(foot)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
-        self.stack.addWidget(self.table)
+        self._listed = listed
+        self.stack.addWidget(listed)
         self.problems = ProblemsPanel(context)
         box = QVBoxLayout(self)
         edge = context.px(8)
@@ -60,8 +79,9 @@ class WaitingPanel(QWidget):
         reset = self.model.update_records(overview.waits, lambda w: (w.assignment, w.what))
         if overview.waits and (reset or not self.table.currentIndex().isValid()):
             self.table.selectRow(0)
-        self.stack.setCurrentWidget(self.table if overview.waits else self.empty)
+        self.stack.setCurrentWidget(self._listed if overview.waits else self.empty)
         self.start.setVisible(overview.me is None)
+        self.ask.setVisible(overview.me is not None)
         if overview.me is None:
             self.empty.say(
                 "Nobody reviews on this workstation yet",
@@ -74,6 +94,15 @@ class WaitingPanel(QWidget):
                 "When you are asked, it comes with a bundle: import it, or drop the file here.",
             )
         self.problems.show_problems(overview.problems)
+
+    def take_keyboard(self) -> None:
+        """The keys go to what waits, or to what can be done where nothing does."""
+        if self.stack.currentWidget() is self._listed:
+            self.table.setFocus()
+        elif self.start.isVisibleTo(self):
+            self.start.setFocus()
+        else:
+            self.ask.setFocus()
 
     def _open(self, row: int) -> None:
         wait = self.model.record(row)

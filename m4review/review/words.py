@@ -32,6 +32,8 @@ ANSWER_SIGNS: dict[str, Sign] = {
     "cannot judge": Sign("circle-help", "missing", "missing_tint"),
     "": Sign("minus", "muted", "hover"),
 }
+DECISIONS = {"agree": "the texts stand", "disagree": "must be changed"}
+"""What an adjudicator says about the texts; both reviewers may have said something else."""
 STANDING_SIGNS: dict[str, Sign] = {
     "unassigned": Sign("minus", "muted", "surface"),
     "waiting": Sign("pen-line", "missing", "missing_tint"),

@@ -40,6 +40,9 @@ _REWARD = 7
 class WorklistScreen(Screen):
     """Tasks by family; Enter opens one."""
 
+    _keys_wanted = False
+    """The list takes the keys as soon as it is there."""
+
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.model = WorklistViewModel(context.workbench, context.runner, self)
@@ -120,9 +123,11 @@ class WorklistScreen(Screen):
     def bind(self, actions: Actions) -> None:
         actions.bind("app.find", self._find)
         self.tree.setFocus()
+        self._keys_wanted = not self.tree.hasFocus()
 
     def leave(self, actions: Actions) -> None:
         actions.bind("app.find", None)
+        self._keys_wanted = False
 
     def _synthetic(self) -> None:
         self.context.go(DATA)
@@ -155,6 +160,10 @@ class WorklistScreen(Screen):
         if self.model.loaded:
             self.count.setText(f"{number} task{'s' if number != 1 else ''}")
             self._stack.setCurrentWidget(self.tree if families else self._nothing)
+            if self._keys_wanted and families:  # a tree that was not shown yet took no keys
+                self._keys_wanted = False
+                if not self.filter.hasFocus():
+                    self.tree.setFocus()
         self.empty.setVisible(self.model.without_source)
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)

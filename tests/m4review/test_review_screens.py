@@ -13,7 +13,7 @@ from app_window import close_window, settle, show_diff, until
 from diff_factory import make_diff
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton, QToolButton
 from review_homes import TASK, Team, make_team
 
 from engine.reviews import ledger
@@ -24,6 +24,7 @@ from m4review.app.links import Place, parse
 from m4review.app.start import make_window
 from m4review.app.window import MainWindow
 from m4review.review.assign import AssignDialog
+from m4review.review.bundles import file_name
 from m4review.review.flags import NOWHERE
 from m4review.review.sheet.view import ReviewScreen
 from m4review.review.view import ReviewsScreen
@@ -146,6 +147,80 @@ def test_an_answer_with_evidence_by_keys(team: Team, window_of: WindowOf) -> Non
     assert rows.item(0).toolTip() == check["words"]
     window.go(Place("reviews"))
     assert not window.actions_of["task.evidence"].isEnabled()
+
+
+def test_the_keys_go_to_what_can_be_done(team: Team, window_of: WindowOf) -> None:
+    window = window_of("anna")
+    window.recover()
+    settle(window)
+    entry = window.findChild(QToolButton, "section-reviews")
+    assert isinstance(entry, QToolButton)
+    assert "(1)" in entry.text()  # told on the first page, whatever it is
+    page = reviews_of(window)
+    assert page.waiting.table.hasFocus()
+    QTest.mouseClick(page.waiting.go_on, Qt.MouseButton.LeftButton)
+    settle(window)
+    assert window.place == Place("review", TASK)
+    # From the words back to the questions: a number is an answer again.
+    screen = cast("ReviewScreen", window.screen_shown)
+    model, writing = screen.model, screen.writing
+    QTest.keyClick(writing.list, Key.Key_1)
+    QTest.keyClick(writing.list, Key.Key_W)
+    QTest.keyClicks(writing.answer.words, "fine")
+    QTest.keyClick(writing.answer.words, Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert writing.list.hasFocus()
+    QTest.keyClick(writing.list, Key.Key_4)
+    QTest.keyClick(writing.list, Key.Key_W)
+    assert writing.answer.words.hasFocus()
+    QTest.keyClick(writing.answer.words, Key.Key_Escape)
+    assert writing.list.hasFocus()
+    assert sum(bool(model.entry_of(item.id)["verdict"]) for item in model.sheet.items) == 2  # type: ignore[union-attr]
+    # Signed: the next thing is the bundle, and nothing is counted any more.
+    window.go(Place("worklist"))
+    team.reviews("anna")
+    screen = review_of(window)
+    assert screen.sealed.export_button.hasFocus()
+    window.context.interaction.answers = [True, None]
+    QTest.keyClick(screen.sealed.export_button, Key.Key_Space)
+    settle(window)
+    assert window.place == Place("reviews")
+    assert any(said.startswith("Export a bundle") for said in window.context.interaction.said)
+    assert "(" not in entry.text()
+    assert page.waiting.ask.hasFocus()
+    QTest.keyClick(page.waiting.ask, Key.Key_Space)
+    settle(window)
+    assert window.place == Place("reviews", "progress")
+
+
+def test_names_of_files_do_not_meet_in_a_shared_folder() -> None:
+    assert file_name("reviews", "Anna Lind", "2026-11-30") == "reviews-anna-lind-2026-11-30.zip"
+    assert file_name("identity", "Zoë O'Neil/../x") == "identity-zoë-o-neil-x.zip"
+    assert file_name("identity", "") == "identity.zip"
+
+
+def test_a_long_check_leaves_room_for_the_texts(team: Team, window_of: WindowOf) -> None:
+    words = "Left out, and called much like the item that is named: " * 12
+    check = {
+        "name": "siblings", "words": words, "query": "SELECT 1", "date": "2026-11-30",
+        "source_sha256": "0" * 64,
+    }  # fmt: skip
+    sheet = team.at("anna").review_page(TASK).sheet
+    assert sheet is not None
+    sheet.draft["items"][1]["evidence"] = [check]
+    team.at("anna").keep_review(sheet.draft)
+    team.reviews("anna", schema_mapping="doubtful")
+    team.gives("anna", "berta")
+    team.reviews("berta")
+    team.gives("berta", "anna")
+    team.gives("anna", "clara")
+    team.gives("berta", "clara")
+    window = window_of("clara")
+    screen = review_of(window)
+    assert screen.stack.currentWidget() is screen.result
+    voices = screen.result.voices
+    (link,) = [b for b in voices.findChildren(QPushButton) if b.text().strip().startswith("Left")]
+    assert link.accessibleName() == words
+    assert voices.minimumSizeHint().width() < window.context.px(480)
 
 
 def test_a_text_that_changes_while_it_is_reviewed_is_told(team: Team, window_of: WindowOf) -> None:
@@ -316,6 +391,10 @@ def test_only_what_rests_on_a_changed_text_is_asked_again(team: Team, window_of:
     assert screen.stack.currentWidget() is screen.result
     shown = screen.result.beside.currentWidget()
     assert shown is screen.result.changes
+    assert "Changed since the signatures: task.toml" in screen.result.words.text()
+    said = screen.result.table.model()
+    words = {str(said.index(r, c).data()) for r in range(said.rowCount()) for c in range(5)}
+    assert "the texts stand" in words
     QTest.mouseClick(screen.result.again, Qt.MouseButton.LeftButton)
     until(window, lambda: bool(window.findChildren(AssignDialog)))
     (dialog,) = window.findChildren(AssignDialog)
@@ -341,3 +420,10 @@ def test_a_workstation_without_keyring_says_what_to_do(
     screen = reviews_of(window, "people")
     assert not screen.people.make.isEnabled()
     assert "gnome-keyring" in screen.people.keyring.text()
+
+
+def test_without_an_identity_the_keys_are_on_the_way_to_one(
+    app: QApplication, open_window: Callable[..., MainWindow]
+) -> None:
+    screen = reviews_of(open_window())
+    assert screen.waiting.start.hasFocus()

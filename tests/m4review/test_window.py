@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from app_window import settle, until, wait
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from engine.base.jobs import Job
 from engine.workbench import BackendInfo
 from m4review.app.actions import COMMANDS, key_text
+from m4review.app.dialogs import Dialogs
 from m4review.app.help import Help
 from m4review.app.jobs_view import JobList
 from m4review.app.links import DATA, RUNS, WORKLIST, Place
@@ -50,6 +51,36 @@ def test_a_fresh_home_says_what_to_do(open_window: Callable[..., MainWindow]) ->
     assert form.focusWidget() is form.name
     QTest.keyClick(form, Qt.Key.Key_Escape)
     assert window.screens["data"].form is None  # type: ignore[attr-defined]
+
+
+def test_the_list_takes_the_keys_when_it_is_there(open_window: Callable[..., MainWindow]) -> None:
+    window = open_window()
+    window.go(WORKLIST)
+    settle(window)
+    worklist = window.screens["worklist"]
+    assert isinstance(worklist, WorklistScreen)
+    assert worklist.tree.hasFocus()
+
+
+def test_a_question_with_few_facts_is_no_higher_than_they_are(
+    open_window: Callable[..., MainWindow],
+) -> None:
+    window = open_window()
+    heights: list[int] = []
+
+    def look() -> None:
+        dialog = QApplication.activeModalWidget()
+        assert dialog is not None
+        heights.append(dialog.height())
+        dialog.close()
+
+    for number in (2, 80):
+        facts = [(f"Fact {n}", "a value") for n in range(number)]
+        QTimer.singleShot(0, look)
+        assert not Dialogs(window).confirm_facts("Title", "Text", facts, more="More.", yes="Yes")
+    few, many = heights
+    assert few < many / 2
+    assert many <= window.fontMetrics().height() * 31
 
 
 def test_the_worklist_says_that_it_is_being_read(open_window: Callable[..., MainWindow]) -> None:

@@ -45,6 +45,9 @@ _KEEP = "Kept beside the ledger, encrypted; leaves this machine only where the p
 class Words(QPlainTextEdit):
     """A field that takes the room that is there, and asks for little."""
 
+    left = Signal()
+    """Escape: on with the keys of the page."""
+
     def __init__(self, context: Context, lines: int) -> None:
         super().__init__()
         self._context, self._lines = context, lines
@@ -56,6 +59,12 @@ class Words(QPlainTextEdit):
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+            return
+        super().keyPressEvent(event)
 
 
 class _AsWideAsTheList(QStyledItemDelegate):
@@ -185,6 +194,7 @@ class AnswerPanel(QWidget):
         self.severities: dict[str, QPushButton] = {}
         self.words = Words(context, 3)
         self.words.setAccessibleName("In your words")
+        self.words.setToolTip("W to write; Esc leads back to the questions and their keys")
         self.attachments = AttachmentList(context)
         self.remove = button(
             context, "Take away", self.attachments.remove, icon="x",

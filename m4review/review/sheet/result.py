@@ -13,7 +13,7 @@ from m4review.app.widgets import ColumnScroll, button, label
 from m4review.review.changes import ChangesPanel
 from m4review.review.sheet.texts import TextsPanel
 from m4review.review.sheet.voices import VoicesPanel
-from m4review.review.words import STANDING_SIGNS, STANDING_WORDS, verdict_words
+from m4review.review.words import DECISIONS, STANDING_SIGNS, STANDING_WORDS, verdict_words
 
 
 class ResultPanel(QWidget):
@@ -71,7 +71,7 @@ class ResultPanel(QWidget):
         ]
         columns += [self._said(at, voice.by) for at, voice in enumerate(voices)]
         columns += [
-            Column("Decided", lambda p: p.decision.verdict if p.decision else ""),
+            Column("Decided", lambda p: DECISIONS[p.decision.verdict] if p.decision else ""),
             Column("Other than", lambda p: ", ".join(p.differs)),
         ]
         self.model = RecordModel(columns, lambda: self._context.theme, self)

@@ -29,7 +29,7 @@ from m4review.review.sheet.result import ResultPanel
 from m4review.review.sheet.viewmodel import ReviewViewModel
 from m4review.review.sheet.voices import VoicesPanel
 from m4review.review.sheet.writing import WritingPanel
-from m4review.review.words import brief, said_when
+from m4review.review.words import brief, said_when, text_title
 
 _ANSWER_COMMANDS = dict(
     zip(
@@ -80,6 +80,7 @@ class ReviewScreen(Screen):
         self.model.failed.connect(self._failed)
         self.model.signed.connect(self._signed)
         self.model.own_shown.connect(self.sealed.show_own)
+        self.writing.answer.words.left.connect(self.writing.list.setFocus)
         self.result.opened.connect(self._open)
         self.result.again_asked.connect(lambda: context.reviews_asked.emit(self.model.task))
         context.announced.connect(self._announced)
@@ -112,14 +113,21 @@ class ReviewScreen(Screen):
         }
         return found | {
             "task.evidence": self.writing.turn_to_evidence,
-            "review.next": lambda: model.step(1),
-            "review.previous": lambda: model.step(-1),
+            "review.next": partial(self._step, 1),
+            "review.previous": partial(self._step, -1),
             "review.open_item": lambda: model.step(1, lacking=True),
             "review.words": self.writing.answer.words.setFocus,
             "review.lines": self.writing.texts.refer_to_lines,
             "review.undo": model.undo,
             "review.sign": self.writing.sign,
         }
+
+    def _step(self, direction: int) -> None:
+        """To a question beside; where nothing is answered yet, 1 to 4 answer and are no text."""
+        self.model.step(direction)
+        entry = self.model.entry
+        if self.writing.answer.words.hasFocus() and entry is not None and not entry["verdict"]:
+            self.writing.list.setFocus()
 
     def leave(self, actions: Actions) -> None:
         for name in self._handlers:
@@ -178,6 +186,7 @@ class ReviewScreen(Screen):
         elif page.signed and not page.revealed:
             self.sealed.show_page(page)
             self._show(self.sealed)
+            self.sealed.export_button.setFocus()
         elif not any(item.voices for item in page.items):
             signed = sum(done for _, done in standing.signed)
             self.empty.say(
@@ -213,9 +222,9 @@ class ReviewScreen(Screen):
         if mine:
             words += f" It was decided otherwise than you said: {', '.join(mine)}."
         elif differs:
-            words += f" The decision is not the first verdict of somebody in {differs} questions."
+            words += f" Decided otherwise than a reviewer first said: {differs} of the questions."
         if page.changed:
-            names = ", ".join(change.name for change in page.changed)
+            names = ", ".join(text_title(change.name) for change in page.changed)
             words += (
                 f" Changed since the signatures: {names}; only what rests on it is asked again."
             )
@@ -242,7 +251,12 @@ class SealedPanel(QWidget):
         self.own = VoicesPanel(context)
         self.show_button = button(context, "Show what I said", self._toggle, icon="lock")
         self.export_button = button(
-            context, "To the bundles", lambda: context.go(REVIEWS), icon="upload", main=True
+            context,
+            "Export a bundle…",
+            context.bundle_asked.emit,
+            icon="upload",
+            main=True,
+            tip="For the other reviewers: it holds your sealed review",
         )
         box = QVBoxLayout()
         head = QHBoxLayout()

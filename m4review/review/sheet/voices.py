@@ -16,7 +16,15 @@ from m4review.app.flow import FlowLayout
 from m4review.app.widgets import button, card, clear, label
 from m4review.review.marks import answer_icon
 from m4review.review.sheet.answer import attachment_words
-from m4review.review.words import full_words, verdict_words
+from m4review.review.words import DECISIONS, full_words, verdict_words
+
+_LONGEST = 48
+"""Characters; what is longer is read whole when it is opened."""
+
+
+def brief_words(words: str) -> str:
+    """As much of a check's words as a button may say: a wide one would push the texts away."""
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1].rstrip()}…"
 
 
 class VoicesPanel(QWidget):
@@ -45,7 +53,7 @@ class VoicesPanel(QWidget):
         self.add_voices(page.voices)
         if page.decision is not None:
             differs = ", ".join(page.differs)
-            words = f"The adjudicator decided: {page.decision.verdict}" + (
+            words = f"The adjudicator decided: {DECISIONS[page.decision.verdict]}" + (
                 f" (other than {differs})" if differs else ""
             )
             self._box.addWidget(self._card(words, page.decision.verdict, page.decision.reason))
@@ -114,12 +122,12 @@ class VoicesPanel(QWidget):
             return None
         flow = FlowLayout()
         for kind, value, icon in found:
-            flow.addWidget(
-                button(
-                    self._context, neutralise(attachment_words(kind, value)),
-                    partial(self.opened.emit, kind, value), icon=icon,
-                )
-            )  # fmt: skip
+            words = neutralise(attachment_words(kind, value))
+            link = button(
+                self._context, brief_words(words), partial(self.opened.emit, kind, value), icon=icon
+            )
+            link.setAccessibleName(words)
+            flow.addWidget(link)
         if voice.rows is None:
             flow.addWidget(label("Flagged rows are not on this machine.", "muted"))
         return flow
