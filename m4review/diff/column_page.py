@@ -78,11 +78,12 @@ class ColumnPage(QWidget):
         head = QHBoxLayout()
         head.addWidget(self.choice)
         head.addWidget(self.rate)
-        head.addWidget(self.words, 1)
+        head.addStretch(1)
         head.addWidget(self.busy)
         head.addWidget(self.stop)
         head.addWidget(self.again)
         page.addLayout(head)
+        page.addWidget(self.words)
         page.addWidget(self.errors)
         page.addWidget(self.area, 1)
         for each in (self.busy, self.stop, self.again):
@@ -188,7 +189,7 @@ class ColumnPage(QWidget):
         frame = QFrame()
         frame.setProperty("card", True)
         column = QVBoxLayout(frame)
-        column.addWidget(label(title, "section"))
+        column.addWidget(label(title, "section", wrap=True))
         if note:
             column.addWidget(label(note, "muted", wrap=True))
         # In large letters there is no room for two beside each other.

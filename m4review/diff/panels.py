@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QClipboard,
+    QColor,
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -13,6 +24,7 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHeaderView,
     QLabel,
+    QMenu,
     QScrollArea,
     QSizePolicy,
     QTableWidget,
@@ -33,6 +45,11 @@ from m4review.diff.query import Pair
 from m4review.diff.reader import ColumnStatistics, Differences
 from m4review.diff.words import difference_words, signed_duration, words_of
 
+_BREAK = "\u200b"
+"""Takes no room, and a line may end there."""
+_PIECE = 6
+"""Characters between two places where a long word may be broken."""
+_LONG_WORD = re.compile(rf"[^\s{_BREAK}]{{14,}}")
 _MINUTE = 60.0
 """Seconds from which on a time difference is told without parts of a second."""
 TONES: Mapping[CellStatus, str] = {
@@ -63,6 +80,73 @@ def selectable(widget: QLabel) -> QLabel:
     """Lets a label's text be copied."""
     widget.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return widget
+
+
+class ValueLabel(QLabel):
+    """A text of any length in a narrow place: it is broken where it must be, and copied whole.
+
+    Qt breaks words at blanks only; a long number would make its panel wider than it can be, and
+    so be cut without a sign.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        selectable(self)
+
+    def setText(self, text: str) -> None:
+        super().setText(_LONG_WORD.sub(_with_breaks, text.replace("_", f"_{_BREAK}")))
+
+    @property
+    def whole(self) -> str:
+        """The text as it was given."""
+        return self.text().replace(_BREAK, "")
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.selectedText().replace(_BREAK, ""))
+
+    def event(self, event: QEvent) -> bool:
+        # Else the key would copy the table's cells, though a text is selected here.
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and event.matches(QKeySequence.StandardKey.Copy)
+            and self.hasSelectedText()
+        ):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self._copy()
+            event.accept()
+            return
+        super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        copy = menu.addAction("Copy")
+        copy.setEnabled(self.hasSelectedText())
+        copy.triggered.connect(lambda _=False: self._copy())
+        menu.addAction("Select all").triggered.connect(
+            lambda _=False: self.setSelection(0, len(self.text()))
+        )
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(event.globalPos())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        board = QGuiApplication.clipboard()
+        if board.supportsSelection() and self.hasSelectedText():
+            plain = self.selectedText().replace(_BREAK, "")
+            board.setText(plain, QClipboard.Mode.Selection)
+
+
+def _with_breaks(found: re.Match[str]) -> str:
+    word = found.group()
+    return _BREAK.join(word[at : at + _PIECE] for at in range(0, len(word), _PIECE))
 
 
 class Bar(QWidget):

@@ -15,7 +15,7 @@ from m4review.app.context import Context
 from m4review.app.widgets import clear, label
 from m4review.diff.detail import Cell, RowDetail
 from m4review.diff.layout import CELL_GLYPHS, KEY_GLYPHS, MATCHES, KeyStatus
-from m4review.diff.panels import TONES, scrolled, selectable
+from m4review.diff.panels import TONES, ValueLabel, scrolled
 
 _AT_ONCE = 2
 """Cards made in one go; a table has dozens, and all of them at once would hold the window up."""
@@ -55,17 +55,17 @@ class _Card(QFrame):
         grid.setColumnStretch(1, 1)
         grid.setColumnMinimumWidth(0, context.px(76))
         grid.setVerticalSpacing(context.px(3))
-        self._name = label()
+        self._name = ValueLabel()
         self._name.setStyleSheet("font-weight: 600")
         self._words = _Toned()
         grid.addWidget(self._name, 0, 0, 1, 2)
         grid.addWidget(self._words, 1, 0, 1, 2)
-        self._sides = [selectable(label(wrap=True)) for _ in range(2)]
+        self._sides = [ValueLabel() for _ in range(2)]
         for at, (side, value) in enumerate(zip(("reference", "agent"), self._sides, strict=True)):
             grid.addWidget(label(side, "muted"), at + 2, 0)
             grid.addWidget(value, at + 2, 1)
         self._difference_name = label("difference", "muted")
-        self._difference = selectable(label())
+        self._difference = ValueLabel()
         grid.addWidget(self._difference_name, 4, 0)
         grid.addWidget(self._difference, 4, 1)
 
@@ -143,7 +143,7 @@ class RowPanel(QWidget):
         keys.setColumnMinimumWidth(0, self._context.px(76))
         keys.setColumnStretch(1, 1)
         for at in range(len(detail.keys)):
-            name, value = label("", "muted"), selectable(label(wrap=True))
+            name, value = label("", "muted"), ValueLabel()
             keys.addWidget(name, at, 0)
             keys.addWidget(value, at, 1)
             self._keys.append((name, value))

@@ -15,12 +15,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractSlider,
     QLabel,
+    QScrollArea,
     QStyle,
     QStyleOptionSlider,
     QTableWidget,
 )
 
 from m4review.app.window import MainWindow
+from m4review.diff.panels import ValueLabel
 from m4review.diff.query import Kind
 from m4review.diff.view import DiffScreen
 
@@ -496,6 +498,27 @@ def test_a_column_at_the_right_edge_is_clipped_and_its_values_are_not_shortened(
             apart = max(abs((ink >> by & 255) - (paper >> by & 255)) for by in (0, 8, 16))
             assert apart <= 6, "what goes on fades out"
     assert cut > 1
+
+
+def test_a_long_value_is_whole_in_the_row_panel_and_copied_whole(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    long = "190.03846999916001190038469"
+    value = ValueLabel()
+    value.setParent(screen)
+    value.setText(long)
+    value.resize(90, 100)
+    value.show()
+    assert value.minimumSizeHint().width() < 90, "it can be broken"
+    assert value.whole == long
+    value.setSelection(0, len(value.text()))
+    QTest.keyClick(value, Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == long
+    settle(window)
+    panel = screen.row_panel.findChild(QScrollArea)
+    assert panel is not None
+    assert panel.widget().width() <= panel.viewport().width(), "no card is cut at its side"
+    value.deleteLater()
 
 
 def test_buttons_share_the_first_line_with_the_filters_where_it_has_room(
