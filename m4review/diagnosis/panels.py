@@ -182,7 +182,7 @@ class ProposalsPanel(QWidget):
         rows = QVBoxLayout(frame)
         head = QHBoxLayout()
         head.addWidget(badge(FAULTS[proposal.fault], _TONES[proposal.fault]))
-        head.addWidget(label(", ".join(proposal.columns) or "keys", "muted"), 1)
+        head.addWidget(label(", ".join(proposal.columns) or "keys", "muted", wrap=True), 1)
         if proposal.rows.count:
             words = f"{FAULTS[proposal.fault].lower()}: {', '.join(proposal.columns) or 'keys'}"
             column = proposal.columns[0] if len(proposal.columns) == 1 else ""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QComboBox,
     QHBoxLayout,
     QHeaderView,
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from engine.base.errors import M4Error
     from m4review.app.actions import Actions
     from m4review.app.jobs import Progress
+
+_WIDE = 760
+"""Pixels at 100 % from which on a finding stands beside the list, not under it."""
 
 
 class DiagnosisScreen(Screen):
@@ -93,11 +98,14 @@ class DiagnosisScreen(Screen):
     def _build(self) -> None:
         context = self.context
         page = page_layout(self, context)
-        head = QHBoxLayout()
-        head.addWidget(self._name, 1)
+        self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._head.addWidget(self._name, 1)
+        buttons = QHBoxLayout()
         for each in (self.again_button, self.report_button, self.diff_button):
-            head.addWidget(each)
-        page.addLayout(head)
+            buttons.addWidget(each)
+        buttons.addStretch()
+        self._head.addLayout(buttons)
+        page.addLayout(self._head)
         page.addWidget(self._line)
         page.addWidget(self.errors)
         waiting = QHBoxLayout()
@@ -139,13 +147,12 @@ class DiagnosisScreen(Screen):
         rest.addWidget(self.residual, 1)
         rest.addWidget(self.residual_button)
         rows.addLayout(rest)
-        self.signature_panel.setMinimumWidth(context.px(280))
-        split = QSplitter(Qt.Orientation.Horizontal)
+        self._split = split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
         split.addWidget(left)
         split.addWidget(self.signature_panel)
         split.setSizes([context.px(640), context.px(420)])
-        return split
+        return ColumnScroll(split)
 
     def _segments_tab(self) -> QWidget:
         whole = QWidget()
@@ -158,7 +165,22 @@ class DiagnosisScreen(Screen):
         split.addWidget(self.segments)
         split.setSizes([self.context.px(340), self.context.px(200)])
         rows.addWidget(split, 1)
-        return whole
+        return ColumnScroll(whole)
+
+    def _sizes(self) -> None:
+        """What needs some room to be of use has it at any zoom; where it is narrow, by lines."""
+        px, ways = self.context.px, Qt.Orientation
+        wide = self.width() >= px(_WIDE)
+        self._split.setOrientation(ways.Horizontal if wide else ways.Vertical)
+        self.signature_panel.setMinimumSize(px(280), px(120 if wide else 260))
+        self.signatures.setMinimumHeight(px(120))
+        self.segments.setMinimumHeight(px(130))
+        across = QBoxLayout.Direction
+        self._head.setDirection(across.LeftToRight if wide else across.TopToBottom)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._sizes()
 
     def _wire(self) -> None:
         model = self.model
@@ -180,6 +202,7 @@ class DiagnosisScreen(Screen):
         )
         self.forest.chosen.connect(self.segments.selectRow)
         self.proposals.rows_asked.connect(self._show_rows)
+        self.context.theme_changed.connect(self._sizes)
 
     # --- the screen
 

@@ -27,12 +27,16 @@ _LABELS = 60
 """Values that are written beside marks at most."""
 _NEAR = 14
 """Pixels from which on a mark counts as pointed at."""
-_TALL = 26
+_TALL = 22
 """Pixels of a track at 100 % below which the view scrolls instead of squeezing."""
 _HEIGHT = 260
 """Pixels at 100 % that it has at least."""
 _NAME = 200
 """Pixels at 100 % for the items' names; whole names stand in the list."""
+_AXIS = 42
+"""Pixels at 100 % of the time axis with its words."""
+_LINE = 19
+"""Pixels at 100 % from the words of one line to those of the next."""
 _BAR = 0.22
 """Half the thickness of a bar; tracks are 1 apart."""
 
@@ -70,6 +74,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self._drawn: list[Any] = []
         self._labels: list[Any] = []
         self._names = 0
+        self._lines: list[tuple[Any, int]] = []
         self.setAccessibleName("Timeline of the stay")
         self.setAccessibleDescription(
             "Left and Right go from event to event in time, Up and Down between tracks, plus and "
@@ -136,7 +141,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         theme, zoom = self._context.theme, self._context.zoom
         for item in (*self._drawn, *self._labels):
             self.removeItem(item)
-        self._drawn, self._labels = [], []
+        self._drawn, self._labels, self._lines = [], [], []
         self.setBackground(theme.surface)
         self.axis.zoom = zoom
         for side in ("left", "bottom"):
@@ -144,7 +149,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             axis.setPen(theme.line)
             axis.setTextPen(theme.text)
             axis.setStyle(tickFont=self.font(), hideOverlappingLabels=side == "bottom")
-        self.getAxis("bottom").setHeight(self._context.px(42))
+        self.getAxis("bottom").setHeight(self._context.px(_AXIS))
         self._names = self._room()
         self.getAxis("left").setWidth(self._names)
         self.showGrid(x=True, y=True, alpha=0.12)
@@ -176,8 +181,22 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
         names = getattr(self, "_names", 0)  # pyqtgraph resizes it while it is made
-        if names and names != self._room():
+        if not names:
+            return
+        if names != self._room():
             self.draw()
+        for line, number in self._lines:
+            line.label.setPosition(self._place(number))
+
+    @property
+    def _tall(self) -> int:
+        """Pixels of the picture without its axis; before it is laid out they say nothing."""
+        return max(int(self.height()), self._context.px(_HEIGHT)) - self._context.px(_AXIS)
+
+    def _place(self, number: int) -> float:
+        """How far down the words of a line stand, 0 to 1; those of the stay at the top."""
+        step = self._context.px(_LINE) / self._tall
+        return 0.6 * step if number < 0 else 1 - (0.6 + number % 6) * step
 
     def _short(self, name: str) -> str:
         """As much of a name as the axis has room for."""
@@ -227,13 +246,14 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         line = pyqtgraph.InfiniteLine(
             at, angle=90, label=words,
             pen=pyqtgraph.mkPen(colour, width=wide * self._context.zoom, style=style),
-            labelOpts={"position": 0.96 - 0.05 * (number % 6) if number >= 0 else 0.04,
+            labelOpts={"position": self._place(number),
                        "color": colour, "movable": False, "fill": self._context.theme.surface,
                        "anchors": [(1, 0.5)] * 2 if left else [(0, 0.5)] * 2},
         )  # fmt: skip
         line.label.textItem.setFont(self.font())
         line.setZValue(-10)
         self._keep(line)
+        self._lines.append((line, number))
         return line
 
     def _draw_role(self, tracks: Tracks, number: int, role: Role) -> None:
@@ -322,12 +342,10 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         if self.tracks is None:
             return
         self.view.setXRange(*hours, padding=0)
-        # before it is laid out its height says nothing
-        height = max(self.height(), self._context.px(_HEIGHT))
-        fit = max(3, height // self._context.px(_TALL))
         # Above and below there is room for the words at the edges of stay and windows.
         lines = len(self.tracks.windows) + len(self.tracks.moments)
-        below = 0.2 + 0.6 * min(3, lines)
+        below = 0.2 + 0.8 * min(3, lines)
+        fit = max(3, int(self._tall / self._context.px(_TALL) - 0.9 - below))
         self._set_tracks(-1.2, min(len(self.tracks.names), fit) - 0.3 + below)
         if len(self.tracks.names) > fit:
             items = len(self.tracks.names)

@@ -7,6 +7,7 @@ from functools import partial
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QComboBox,
     QHBoxLayout,
     QProgressBar,
@@ -82,12 +83,15 @@ class TimelineScreen(Screen):
     def _build(self) -> None:
         context = self.context
         page = page_layout(self, context)
-        head = QHBoxLayout()
-        head.addWidget(self._name, 1)
-        head.addWidget(self._column_word)
-        head.addWidget(self.column)
-        head.addWidget(self.diff_button)
-        page.addLayout(head)
+        self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._head.addWidget(self._name, 1)
+        tools = QHBoxLayout()
+        tools.addWidget(self._column_word)
+        tools.addWidget(self.column)
+        tools.addWidget(self.diff_button)
+        tools.addStretch()
+        self._head.addLayout(tools)
+        page.addLayout(self._head)
         page.addWidget(self._line)
         page.addWidget(self.errors)
         body = QWidget()  # in a low window, or a large zoom, everything under the head scrolls
@@ -120,13 +124,15 @@ class TimelineScreen(Screen):
 
     def _sizes(self) -> None:
         """What needs some height to be of use has it at any zoom."""
-        self.plot.setMinimumHeight(self.context.px(210))
+        self.plot.setMinimumHeight(self.context.px(260))
         self.events.setMinimumHeight(self.context.px(120))
         self.panels.setMinimumHeight(self.context.px(240))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         wide = self.width() >= self.context.px(_WIDE)
+        across = QBoxLayout.Direction
+        self._head.setDirection(across.LeftToRight if wide else across.TopToBottom)
         way = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
         if self._splitter.orientation() != way:
             self._splitter.setOrientation(way)
