@@ -18,7 +18,8 @@ from engine.claims.evidence import TEXT_CHECKS
 from engine.claims.material import read_material
 from engine.claims.model import Check
 from engine.preflight import Finding, lint_text
-from engine.preflight.finding import Kind
+from engine.preflight.consistency import unsaid
+from engine.preflight.finding import Kind, Text
 
 Severity = Literal["error", "warning", "info"]
 _NAMES: Mapping[str, Kind] = {
@@ -103,14 +104,44 @@ def live_findings(
     """
     kind = kind_of(path)
     lines = re.split(r"\r\n?|\n", text)
-    found = [_of_rule(finding, lines) for finding in lint_text(kind, text, task, path)]
+    held = {**(others or {}), path: text}
+    asked = held.get(task.folder / "instruction.md")
+    found = [_of_rule(each, lines) for each in lint_text(kind, text, task, path, asked=asked)]
+    if kind == "instruction":
+        found += _unsaid(task, text, held)
     taken = {(f.line, f.column + at) for f in found for at in range(max(f.length, 1))}
     if kind in ("skill", "operational-spec", "instruction"):
-        for check in _checks(task, path, {**(others or {}), path: text}):
+        for check in _checks(task, path, held):
             told = _of_check(check, lines)
             if told is not None and not _said(told, check, taken):
                 found.append(told)
     return tuple(sorted(set(found)))
+
+
+def _unsaid(task: Task, asked: str, held: Mapping[Path, str]) -> Iterator[TextFinding]:
+    """In the instruction itself: what it says of time and a text of the rules does not."""
+    spec = task.operational_spec
+    texts: list[tuple[Kind, Path, str]] = [
+        ("skill", folder / "SKILL.md", f"skill {folder.name}") for folder in task.skill_folders
+    ]
+    texts += [("operational-spec", spec, "operational specification")] if spec else []
+    lines = Text("instruction", task.folder / "instruction.md", asked)
+    for kind, path, called in texts:
+        try:
+            text = held[path] if path in held else path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue  # said by the rules of that text
+        for claim in unsaid(Text(kind, path, text), asked, task):
+            line, column = lines.place(claim.offset)
+            yield TextFinding(
+                line,
+                column,
+                len(claim.shown) if asked.startswith(claim.shown, claim.offset) else 0,
+                "warning",
+                "window-missing",
+                f"The {called} never speaks of {claim.shown}.",
+                "Mend the window, or say it there too, with both of its ends.",
+            )
 
 
 def _checks(task: Task, path: Path, texts: Mapping[Path, str]) -> Iterator[Check]:

@@ -38,7 +38,11 @@ _FACTOR = re.compile(
 )
 _BAND = re.compile(rf"({_LONE})\s*:\s*(\d+)(?=[;,.\s|])(?!\.\d)")
 _COMPARED = re.compile(r"(?:[<>≤≥]|\bfrom)\s*[−-]?$")
-_ITEM = re.compile(r"(?<![\w.,/:])(?:5[0-3]\d{3}|22\d{4}|230\d{3})(?![\w.:/])")
+ITEM = re.compile(
+    r"(?<![\w.,/:])(?:5[0-3]\d{3}|22\d{4}|230\d{3})(?![\w.:/])"
+    r"|(?:(?<=\b[Ii]tem )|(?<=\b[Ii]tems )|(?<=\bitemid ))\d{3,7}(?!\w|[.,:/]\d)"
+)
+"""An item's id: a number like those of MIMIC-IV, or any that is called an item."""
 _EXAMPLE = re.compile(r"\b(?:for example|for instance|such as)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.;])\s")
 _NEGATION = re.compile(
@@ -218,7 +222,7 @@ def items(text: Text) -> Iterator[Claim]:
         offset += len(line)
     for start, sentence in _sentences(text):
         if not _NEGATION.search(sentence):
-            for match in _ITEM.finditer(sentence):
+            for match in ITEM.finditer(sentence):
                 yield Claim(start + match.start(), match.group(), float(match.group()))
 
 

@@ -124,7 +124,17 @@ def _windows(text: Text, facts: ReferenceFacts) -> Iterator[Find]:
 
 def _told_windows(text: Text, task: Task) -> Iterator[Find]:
     """What the instruction says of time must stand in the rules too."""
-    request = Text("instruction", task.folder / "instruction.md", _instruction(task))
+    asked = _instruction(task) if text.asked is None else text.asked
+    for claim in unsaid(text, asked, task):
+        yield Find(0, f"The instruction speaks of {claim.shown}, and this text never does.")
+
+
+def unsaid(text: Text, asked: str, task: Task) -> Iterator[claims.Claim]:
+    """Lengths of time of an instruction that a text of rules never names, each once.
+
+    Their places are those in the instruction.
+    """
+    request = Text("instruction", task.folder / "instruction.md", asked)
     here = {claim.value for claim in claims.durations(text)}
     if text.kind == "skill" and len(task.skill_folders) > 1:
         return  # several skills share the rules
@@ -132,7 +142,7 @@ def _told_windows(text: Text, task: Task) -> Iterator[Find]:
     for claim in claims.durations(request):
         if claim.value not in here | seen:
             seen.add(claim.value)
-            yield Find(0, f"The instruction speaks of {claim.shown}, and this text never does.")
+            yield claim
 
 
 def _instruction(task: Task) -> str:

@@ -48,6 +48,8 @@ class Text:
     """Where it is, or will be."""
     text: str
     """All of it."""
+    asked: str | None = None
+    """The instruction as an editor holds it, where that is not what is on the disk."""
 
     @cached_property
     def prose(self) -> str:

@@ -25,7 +25,9 @@ TITLES = {rule.id: rule.title for rule in RULES} | {
 """Id of every rule to what must hold, in one sentence."""
 
 
-def lint_text(kind: Kind, text: str, task: Task, path: Path | None = None) -> tuple[Finding, ...]:
+def lint_text(
+    kind: Kind, text: str, task: Task, path: Path | None = None, *, asked: str | None = None
+) -> tuple[Finding, ...]:
     """What the rules find in one text; quick enough to be called while somebody types.
 
     Args:
@@ -33,8 +35,9 @@ def lint_text(kind: Kind, text: str, task: Task, path: Path | None = None) -> tu
         text: all of it, saved or not.
         task: the task that it belongs to (for ``task`` it is read from the text where possible).
         path: where it is or will be; the task's own file when None.
+        asked: the instruction as an editor holds it; as it is on the disk when None.
     """
-    one = Text(kind, path or _path(kind, task), text)
+    one = Text(kind, path or _path(kind, task), text, asked)
     if kind == "task":
         try:
             task = parse_task(text, task.folder)

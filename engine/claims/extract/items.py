@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from engine.claims.model import Claim
 from engine.claims.reading import Cell, Document, Row, sentences
-from engine.preflight.claims import bounds_in
+from engine.preflight.claims import ITEM, bounds_in
 
-_ITEM = re.compile(r"(?<![\w.,/:])(?:5[0-3]\d{3}|22\d{4}|230\d{3})(?![\w.:/])")
 _LABEL = re.compile(
     r"\s+\(?(?P<label>[^,;.:()|]*[A-Za-z][^,;:()|]*?)\)?"
     r"\s*(?=[,;:()|]|\.\s|\.?$)"
@@ -112,7 +111,7 @@ def _units(
 def _of_words(document: Document, cell: Cell) -> Iterator[Claim]:
     for at, sentence in sentences(cell.text):
         denied = bool(_DENIED.search(sentence))
-        for match in _ITEM.finditer(sentence):
+        for match in ITEM.finditer(sentence):
             label = _LABEL.match(sentence, match.end())
             words = label["label"].strip() if label else ""
             named = words if words[:1].isupper() else ""

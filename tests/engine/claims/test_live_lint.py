@@ -65,6 +65,40 @@ def test_what_disagrees_with_the_instruction_is_told_in_the_text_that_is_edited(
     }
 
 
+def test_a_window_that_the_instruction_asks_for_is_told_on_both_sides_unsaved() -> None:
+    task, path, text = skill_of("mimic-kdigo-48h")
+    request = task.folder / "instruction.md"
+    asked = task.instruction.replace("within 48 hours", "within 72 hours")
+    assert asked != task.instruction
+    found = live_findings(task, path, text, {request: asked})
+    assert only(found, "window-missing").message == (
+        "The instruction speaks of 72 hours, and this text never does."
+    )
+    assert live_findings(task, path, text) == ()
+    told = [f for f in live_findings(task, request, asked) if f.rule == "window-missing"]
+    assert {words(asked, finding) for finding in told} == {"72 hours"}
+    assert {finding.message for finding in told} == {
+        "The skill kdigo never speaks of 72 hours.",
+        "The operational specification never speaks of 72 hours.",
+    }
+    # The skill that is being written says it already.
+    said = "Look at the 72 hours after admission.\n\n## Step 3"
+    more = {path: text.replace("## Step 3", said, 1)}
+    told = [f for f in live_findings(task, request, asked, more) if f.rule == "window-missing"]
+    assert [f.message for f in told] == ["The operational specification never speaks of 72 hours."]
+
+
+def test_an_item_in_prose_is_read_whatever_its_number() -> None:
+    task, path, text = skill_of("mimic-kdigo-48h")
+    for number in ("12345", "646"):
+        changed = text.replace("## Step 3", f"Add item {number} (urine).\n\n## Step 3", 1)
+        finding = only(live_findings(task, path, changed), "item-unknown")
+        assert words(changed, finding) == number
+    for sentence in ("Item 12345 does not count.", "There are 5 items 2 of which count."):
+        changed = text.replace("## Step 3", f"{sentence}\n\n## Step 3", 1)
+        assert live_findings(task, path, changed) == ()
+
+
 def test_what_concerns_the_whole_text_has_no_length() -> None:
     task, path, text = skill_of("mimic-kdigo-48h")
     text = text.replace("| 226565 | L Nephrostomy |\n", "")
