@@ -81,7 +81,8 @@ class PeoplePanel(QWidget):
         box.addLayout(line)
         box.addWidget(
             label(
-                "A name is easily written; a key is not easily copied. Let each colleague read the "
+                "The ledger is the list of all that was signed, here and at colleagues'. A name is "
+                "easily written; a key is not easily copied. Let each colleague read the "
                 "fingerprint out to you, by voice or on paper, before you rely on a signature.",
                 "muted",
                 wrap=True,
@@ -101,7 +102,8 @@ class PeoplePanel(QWidget):
         grid.setColumnStretch(1, 1)
         words = label(
             "You sign with a key that is made now and kept in this computer's keyring. It cannot "
-            "be copied from there by this program, and a lost key cannot be made again.",
+            "be copied from there by this program, and a lost key cannot be made again. Name and "
+            "role go with every signature and cannot be changed afterwards.",
             wrap=True,
         )
         grid.addWidget(label("Your identity", "heading"), 0, 0, 1, 2)
@@ -120,19 +122,17 @@ class PeoplePanel(QWidget):
         texts.addWidget(self.who)
         texts.addWidget(self.print)
         box.addLayout(texts, 1)
-        box.addWidget(
-            button(
-                self._context, "Write my identity to a file…", self.exported.emit, icon="upload",
-                tip="Name, role and public key, for whoever asks you to review",
-            ),
-            0,
-            Qt.AlignmentFlag.AlignTop,
+        self.give = button(
+            self._context, "Write my identity to a file…", self.exported.emit, icon="upload",
+            tip="Name, role and public key, for whoever asks you to review",
         )  # fmt: skip
+        box.addWidget(self.give, 0, Qt.AlignmentFlag.AlignTop)
         return card(box)
 
     def show_overview(self, overview: ReviewOverview) -> None:
         """Show who is known."""
         me = overview.me
+        made = me is not None and self.form.isVisible()
         self.form.setVisible(me is None)
         self.own.setVisible(me is not None)
         self.keyring.setText(overview.no_keyring)
@@ -147,6 +147,8 @@ class PeoplePanel(QWidget):
         self.model.set_records(overview.people)
         self.table.selectRow(min(row, len(overview.people) - 1))
         self._offer()
+        if made:
+            self.give.setFocus()  # others have to know it before they can ask for a review
 
     def _offer(self) -> None:
         member = self.model.record(self.table.currentIndex().row())

@@ -80,13 +80,21 @@ class WaitingPanel(QWidget):
         if overview.waits and (reset or not self.table.currentIndex().isValid()):
             self.table.selectRow(0)
         self.stack.setCurrentWidget(self._listed if overview.waits else self.empty)
-        self.start.setVisible(overview.me is None)
-        self.ask.setVisible(overview.me is not None)
+        alone = overview.me is not None and len(overview.people) == 1
+        self.start.setVisible(overview.me is None or alone)
+        self.start.setText(" Give your identity to others…" if alone else " Make your identity…")
+        self.ask.setVisible(overview.me is not None and not alone)
         if overview.me is None:
             self.empty.say(
                 "Nobody reviews on this workstation yet",
                 "A reviewer has a name, a role and a key that signs. Make yours, give your "
                 "identity to whoever leads the benchmark, and import the bundle that you get.",
+            )
+        elif alone:
+            self.empty.say(
+                "Nobody knows yet that you review",
+                "Write your identity to a file and give it to whoever leads the benchmark. The "
+                "bundle that you get back says what waits for you.",
             )
         else:
             self.empty.say(

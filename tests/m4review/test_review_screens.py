@@ -14,7 +14,7 @@ from diff_factory import make_diff
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QToolButton
-from review_homes import TASK, Team, make_team
+from review_homes import TASK, Keyring, Team, make_team
 
 from engine.reviews import ledger
 from engine.reviews.identity import my_signer
@@ -423,7 +423,25 @@ def test_a_workstation_without_keyring_says_what_to_do(
 
 
 def test_without_an_identity_the_keys_are_on_the_way_to_one(
-    app: QApplication, open_window: Callable[..., MainWindow]
+    app: QApplication, open_window: Callable[..., MainWindow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    screen = reviews_of(open_window())
+    ring = Keyring()
+    monkeypatch.setattr(keyring, "get_keyring", lambda: ring)
+    window = open_window()
+    screen = reviews_of(window)
     assert screen.waiting.start.hasFocus()
+    QTest.keyClick(screen.waiting.start, Key.Key_Space)
+    settle(window)
+    people = screen.people
+    assert people.name.hasFocus()
+    QTest.keyClicks(people.name, "Anna")
+    QTest.keyClick(people.name, Key.Key_Tab)
+    QTest.keyClicks(people.role, "intensivist")
+    QTest.keyClick(people.role, Key.Key_Return)
+    until(window, people.own.isVisible)
+    assert people.give.hasFocus()
+    window.go(Place("reviews"))
+    settle(window)
+    assert screen.waiting.start.hasFocus()
+    assert "Give your identity" in screen.waiting.start.text()
+    assert not screen.waiting.ask.isVisible()
