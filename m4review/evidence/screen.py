@@ -36,7 +36,7 @@ class EvidenceScreen(Screen):
 
     def bind(self, actions: Actions) -> None:
         actions.bind("app.find", self.panel.begin_search)
-        self.panel.tree.setFocus()
+        self.panel.take_keyboard()
 
     def leave(self, actions: Actions) -> None:
         actions.bind("app.find", None)

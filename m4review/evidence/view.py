@@ -70,6 +70,7 @@ class EvidencePanel(QWidget):
     ) -> None:
         super().__init__(parent)
         self.context, self._attachable = context, attachable
+        self._keys_wanted = False
         self.attach_to: Callable[[], str] = str
         self.attached_to = ""
         """What `attach_to` said when the check was asked for that `attach` tells now."""
@@ -229,6 +230,7 @@ class EvidencePanel(QWidget):
 
     def take_keyboard(self) -> None:
         """The keys go to what can be done next: the claims, or the button that checks them."""
+        self._keys_wanted = self.model.loading  # then as soon as it is known
         if self.model.evidence is not None:
             self.tree.setFocus()
         elif self.model.working:
@@ -307,6 +309,8 @@ class EvidencePanel(QWidget):
                 "other texts. The data are only read.",
             )
             self.state.setText("")
+        if self._keys_wanted and not model.loading:
+            held, self._keys_wanted = self.isVisible(), False
         if held:  # a button that goes would hand the keys to whatever stands next to it
             self.take_keyboard()
 

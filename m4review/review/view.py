@@ -228,6 +228,10 @@ class ReviewsScreen(Screen):
         overview, standing = self.model.overview, self.model.task(task)
         if overview is None or standing is None:
             return
+        if overview.me is None:
+            self.context.told.emit("Make your identity first: who asks for reviews signs it.")
+            self.context.go(Place("reviews", "people"))
+            return
         before = None
         if standing.outcome is not None:
             body = standing.outcome.round.body

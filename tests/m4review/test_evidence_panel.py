@@ -122,7 +122,6 @@ def test_from_the_task_page_to_the_evidence(
     panel = screen.panel
     assert panel.none.isVisible()
     assert panel.none.title.text() == "Not checked yet"
-    panel.take_keyboard()
     assert panel.check_button.hasFocus()
     QTest.keyClick(panel.check_button, Qt.Key.Key_Space)
     assert panel.stop_button.isVisible()

@@ -129,6 +129,9 @@ def test_an_answer_with_evidence_by_keys(team: Team, window_of: WindowOf) -> Non
     settle(window)
     assert writing.evidence.isVisible()
     assert writing.evidence.none.title.text() == "No data for this task"
+    to_data = QApplication.focusWidget()
+    assert isinstance(to_data, QPushButton)
+    assert "To the data" in to_data.text()
     assert "build one" in writing.source.toolTip()
     QTest.keyClick(window, Key.Key_E, Qt.KeyboardModifier.ControlModifier)
     assert writing.list.hasFocus()
@@ -440,8 +443,17 @@ def test_without_an_identity_the_keys_are_on_the_way_to_one(
     QTest.keyClick(people.role, Key.Key_Return)
     until(window, people.own.isVisible)
     assert people.give.hasFocus()
+    # A task that nobody was asked about leads to asking; alone one cannot.
+    review = review_of(window)
+    assert review.empty.title.text() == "Nobody was asked to review this task"
+    assert review.ask_button.hasFocus()
+    QTest.keyClick(review.ask_button, Key.Key_Space)
+    until(window, lambda: bool(window.findChildren(AssignDialog)))
+    (dialog,) = window.findChildren(AssignDialog)
+    assert "Three people are needed" in dialog.why.text()
+    QTest.keyClick(dialog, Key.Key_Escape)
     window.go(Place("reviews"))
     settle(window)
-    assert screen.waiting.start.hasFocus()
+    assert window.focusWidget() is screen.waiting.start  # the closed dialog was the active one
     assert "Give your identity" in screen.waiting.start.text()
     assert not screen.waiting.ask.isVisible()

@@ -118,6 +118,7 @@ class DecideScreen(Screen):
 
     def _wire(self) -> None:
         model = self.model
+        self.reason.left.connect(self.list.setFocus)
         model.loaded.connect(self._fill)
         model.item_changed.connect(self._fill_item)
         model.saved_changed.connect(self._fill_state)

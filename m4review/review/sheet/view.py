@@ -59,6 +59,12 @@ class ReviewScreen(Screen):
         self.sealed = SealedPanel(context, self.model)
         self.result = ResultPanel(context)
         self.empty = EmptyState(context, "clipboard-list", "", "")
+        self.ask_button = button(
+            context, "Ask colleagues for it…",
+            lambda: context.reviews_asked.emit(self.model.task), icon="users", main=True,
+        )  # fmt: skip
+        self.empty.buttons.addWidget(self.ask_button)
+        self.ask_button.hide()
         self.empty.buttons.addWidget(
             button(context, "All reviews", lambda: context.go(REVIEWS), icon="clipboard-list")
         )
@@ -170,6 +176,7 @@ class ReviewScreen(Screen):
         if page is None or not self.isVisible():
             return
         standing = page.standing
+        self.ask_button.hide()
         self._line.setText(brief(standing.outcome))
         self.decide_button.setVisible(page.to_decide)
         if page.sheet is not None:
@@ -179,10 +186,12 @@ class ReviewScreen(Screen):
         elif standing.outcome is None:
             self.empty.say(
                 "Nobody was asked to review this task",
-                "Whoever leads the benchmark asks two reviewers and an adjudicator on the page "
-                "of reviews.",
+                "Whoever leads the benchmark asks two reviewers, and an adjudicator who decides "
+                "where they differ.",
             )
             self._show(self.empty)
+            self.ask_button.show()
+            self.ask_button.setFocus()
         elif page.signed and not page.revealed:
             self.sealed.show_page(page)
             self._show(self.sealed)
