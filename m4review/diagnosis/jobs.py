@@ -12,6 +12,10 @@ from engine.diagnosis.model import Diagnosis
 if TYPE_CHECKING:
     from engine.workbench import Workbench
 
+SECONDS = 90.0
+"""For trying changes of the reference's SQL, where nobody asks for more."""
+LONGER = 600.0
+"""The same, where somebody does."""
 Stamp = tuple[int, int]
 """Size and time of a diff file."""
 
@@ -24,11 +28,17 @@ class Known:
         self._found: dict[str, tuple[Stamp, Diagnosis]] = {}
 
     def diagnose(
-        self, run_id: str, *, again: bool, on_found: Callable[[Diagnosis], object]
+        self,
+        run_id: str,
+        *,
+        again: bool,
+        on_found: Callable[[Diagnosis], object],
+        seconds: float = SECONDS,
     ) -> Callable[[Job], Diagnosis]:
         """Work for the job runner: the diagnosis of a run, remembered unless `again`.
 
-        `on_found` is told what is known so far, in the job's thread.
+        `on_found` is told what is known so far, in the job's thread; `seconds` are for trying
+        changes of the reference's SQL.
         """
 
         def work(job: Job) -> Diagnosis:
@@ -45,7 +55,9 @@ class Known:
             known = self._found.get(run_id)
             if known is not None and known[0] == stamp and not again:
                 return known[1]
-            found = self._workbench.diagnose_run(run_id, job=job, again=again, on_found=on_found)
+            found = self._workbench.diagnose_run(
+                run_id, job=job, seconds=seconds, again=again, on_found=on_found
+            )
             self._found[run_id] = (stamp, found)
             return found
 

@@ -59,9 +59,15 @@ class DiagnosisScreen(Screen):
         self._name = ElidedLabel("What went wrong", "title")
         self._line = label("", "muted", wrap=True)
         self.again_button = button(
-            context, "Again", lambda: self.model.show(self.model.run_id, again=True),
-            icon="refresh-cw", tip="Find out again, with fresh tests on the source",
+            context, "Again", self._again, icon="refresh-cw",
+            tip="Find out again, with fresh tests on the source",
         )  # fmt: skip
+        self.longer_button = button(
+            context, "Search longer", lambda: self._again(longer=True), icon="search",
+            tip="The time was over before every change of the reference's SQL was tried. "
+            "Find out again, with up to ten minutes for it",
+        )  # fmt: skip
+        self.longer_button.hide()
         self.report_button = button(
             context, "Save report…", self._report, icon="file-text",
             tip="One HTML file without row-level data (Ctrl+Shift+S)",
@@ -101,7 +107,9 @@ class DiagnosisScreen(Screen):
         self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._head.addWidget(self._name, 1)
         buttons = QHBoxLayout()
-        for each in (self.again_button, self.report_button, self.diff_button):
+        for each in (
+            self.longer_button, self.again_button, self.report_button, self.diff_button,
+        ):  # fmt: skip
             buttons.addWidget(each)
         buttons.addStretch()
         self._head.addLayout(buttons)
@@ -238,6 +246,9 @@ class DiagnosisScreen(Screen):
 
     # --- commands
 
+    def _again(self, *, longer: bool = False) -> None:
+        self.model.show(self.model.run_id, again=True, longer=longer)
+
     def _diff(self) -> None:
         self.context.go(Place("diff", self.model.run_id))
 
@@ -276,7 +287,8 @@ class DiagnosisScreen(Screen):
     def _busy(self, on: bool) -> None:
         for each in (self.busy, self.busy_words, self.stop):
             each.setVisible(on)
-        self.again_button.setEnabled(not on)
+        for each in (self.again_button, self.longer_button):
+            each.setEnabled(not on)
         self.busy.setRange(0, 0)
         self.busy_words.setText("")
 
@@ -316,6 +328,7 @@ class DiagnosisScreen(Screen):
                 self.segments.selectRow(0)
         self.forest.setVisible(bool(segments))
         self.proposals.show_diagnosis(found)
+        self.longer_button.setVisible(found is not None and found.cut_short)
         if found is None:
             self._line.setText("")
             return

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from engine.base.errors import M4Error
 from engine.diagnosis.model import NO_ROWS, Diagnosis, Rows, Signature
 from m4review.app.jobs import JobHandle, JobRunner
-from m4review.diagnosis.jobs import Known
+from m4review.diagnosis.jobs import LONGER, SECONDS, Known
 from m4review.diagnosis.words import count_words
 
 if TYPE_CHECKING:
@@ -86,8 +86,11 @@ class DiagnosisViewModel(QObject):
         """Is it at work?"""
         return self._working is not None
 
-    def show(self, run_id: str, *, again: bool = False) -> None:
-        """Diagnose a run in the background; what is known already comes at once."""
+    def show(self, run_id: str, *, again: bool = False, longer: bool = False) -> None:
+        """Diagnose a run in the background; what is known already comes at once.
+
+        `again` finds it out anew, `longer` with more time for trying changes of the SQL.
+        """
         if run_id == self.run_id and self.busy and not again:
             return
         self.cancel()
@@ -110,7 +113,10 @@ class DiagnosisViewModel(QObject):
         handle = self._runner.start(
             "Find out what went wrong",
             self._known.diagnose(
-                run_id, again=again, on_found=lambda found: self._found.emit(asked, found)
+                run_id,
+                again=again,
+                on_found=lambda found: self._found.emit(asked, found),
+                seconds=LONGER if longer else SECONDS,
             ),
             on_done=done,
             on_failed=failed,

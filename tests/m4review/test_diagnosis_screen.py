@@ -140,3 +140,28 @@ def test_while_more_is_found_the_best_stays_chosen_unless_another_was(
     screen.signatures.selectRow(2)
     found("best", "first", "second", "third")
     assert chosen() == "score: third"
+
+
+@pytest.mark.gui
+def test_where_the_time_was_over_one_can_search_longer(
+    open_window: Callable[..., MainWindow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window()
+    screen = window.screens["diagnosis"]
+    assert isinstance(screen, DiagnosisScreen)
+    asked: list[tuple[str, float, bool]] = []
+
+    def diagnose(run_id: str, *, seconds: float, again: bool, **_others: object) -> Diagnosis:
+        asked.append((run_id, seconds, again))
+        return replace(FOUND, cut_short=seconds < 100)
+
+    workbench = window.context.workbench
+    monkeypatch.setattr(workbench, "diff_of", lambda run_id, job: Path(__file__))
+    monkeypatch.setattr(workbench, "diagnose_run", diagnose)
+    window.go(Place("diagnosis", "some-run"))
+    settle(window)
+    assert screen.longer_button.isVisible()
+    screen.longer_button.click()
+    settle(window)
+    assert not screen.longer_button.isVisible()
+    assert asked == [("some-run", 90, False), ("some-run", 600, True)]
