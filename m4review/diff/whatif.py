@@ -50,7 +50,7 @@ class WhatIfBar(QFrame):
         self.slider.setToolTip("Each step is a tolerance at which more cells match")
         self.value = QLineEdit()
         self.value.setAccessibleName("What-if tolerance, exactly")
-        self.value.setMaximumWidth(context.px(130))
+        self.value.setMaximumWidth(context.px(160))
         self.unit = label("", "muted")
         self.said = label("", wrap=True)
         self.said.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
