@@ -152,6 +152,9 @@ class ReviewsScreen(Screen):
         elif panel is self.provenance:
             self.model.load_provenance()
         self._chosen()
+        # A click on a tab would leave the keys with the part that is hidden now.
+        if self.isVisible() and not self.tabs.tabBar().hasFocus():
+            self._focus()
 
     def _chosen(self) -> None:
         overview = self.model.overview

@@ -73,9 +73,9 @@ class WorklistScreen(Screen):
             context,
             "database",
             "There is no data yet",
-            "A task needs a source: a folder of MIMIC-IV or eICU files (CSV, CSV.gz or Parquet), "
-            "or a DuckDB file. Without one you can make synthetic data, invented from a seed, "
-            "and try everything with it.",
+            "Texts can be read and reviewed without. To check their claims and to run agents add "
+            "a folder of MIMIC-IV or eICU files (CSV, CSV.gz or Parquet) or a DuckDB file, or make "
+            "synthetic data, invented from a seed.",
         )
         self.empty.buttons.addWidget(
             button(context, "Add a folder…", lambda: context.go(DATA), icon="folder-plus")

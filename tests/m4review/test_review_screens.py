@@ -193,6 +193,14 @@ def test_the_keys_go_to_what_can_be_done(team: Team, window_of: WindowOf) -> Non
     QTest.keyClick(page.waiting.ask, Key.Key_Space)
     settle(window)
     assert window.place == Place("reviews", "progress")
+    assert page.progress.tree.hasFocus()
+    # A part that is clicked has the keys, not the one that is hidden by it.
+    bar = page.tabs.tabBar()
+    for number, part in ((2, page.people.table), (1, page.progress.tree)):
+        place = bar.tabRect(number).center()
+        QTest.mouseClick(bar, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+        settle(window)
+        assert part.hasFocus()
 
 
 def test_names_of_files_do_not_meet_in_a_shared_folder() -> None:
