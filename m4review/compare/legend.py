@@ -30,5 +30,6 @@ def legend(context: Context, ratio: float) -> list[QWidget]:
         swatch.setPixmap(picture)
         words = label(f"{look.sign} {look.words}")
         words.setToolTip(look.about)
+        words.setContentsMargins(0, 0, context.px(10), 0)  # to its own swatch, not the next one
         widgets += [swatch, words]
     return widgets

@@ -28,6 +28,8 @@ EVIDENCE_ABOUT: Mapping[str, str] = {
 }
 
 
+_NAMED = 2
+"""Columns that a list names."""
 _TOLD = {"way", "places", "query"}
 """Parameters that the words, or the change of the SQL, tell better."""
 
@@ -44,9 +46,10 @@ def columns_words(signature: Signature) -> str:
 
 def finding_words(signature: Signature) -> str:
     """Where, and what it looks like, for a list under the head "Consistent with"."""
-    more = len(signature.columns) - 1
-    where = signature.columns[0] if signature.columns else "keys"
-    if more > 0:
+    named = signature.columns[:_NAMED]
+    more = len(signature.columns) - len(named)
+    where = ", ".join(named) or "keys"
+    if more:
         where += f" and {more} more"
     return f"{where}: {what_words(signature)}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from m4review.app.context import Context
@@ -62,7 +62,7 @@ class _Card(QFrame):
         grid.addWidget(self._words, 1, 0, 1, 2)
         self._sides = [ValueLabel() for _ in range(2)]
         for at, (side, value) in enumerate(zip(("reference", "agent"), self._sides, strict=True)):
-            grid.addWidget(label(side, "muted"), at + 2, 0)
+            grid.addWidget(label(side, "muted"), at + 2, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(value, at + 2, 1)
         self._difference_name = label("difference", "muted")
         self._difference = ValueLabel()
@@ -144,7 +144,7 @@ class RowPanel(QWidget):
         keys.setColumnStretch(1, 1)
         for at in range(len(detail.keys)):
             name, value = label("", "muted"), ValueLabel()
-            keys.addWidget(name, at, 0)
+            keys.addWidget(name, at, 0, Qt.AlignmentFlag.AlignTop)
             keys.addWidget(value, at, 1)
             self._keys.append((name, value))
         self._body.addLayout(keys)

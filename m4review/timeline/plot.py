@@ -27,7 +27,7 @@ _LABELS = 60
 """Values that are written beside marks at most."""
 _NEAR = 14
 """Pixels from which on a mark counts as pointed at."""
-_TALL = 22
+_TALL = 20
 """Pixels of a track at 100 % below which the view scrolls instead of squeezing."""
 _HEIGHT = 260
 """Pixels at 100 % that it has at least."""
