@@ -7,6 +7,7 @@ from collections import Counter
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
     QLabel,
@@ -75,7 +76,7 @@ class ProgressPanel(QWidget):
     opened = Signal(str)
     """A task."""
     chosen = Signal()
-    """Another task is current."""
+    """Another task is current, or others are selected."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -87,6 +88,7 @@ class ProgressPanel(QWidget):
         self.tree.setHeaderLabels(list(_TITLES))
         self.tree.setUniformRowHeights(True)
         self.tree.setAllColumnsShowFocus(True)
+        self.tree.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.tree.setItemDelegateForColumn(1, SignsDelegate(context, self.tree))
         header = self.tree.header()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -110,6 +112,7 @@ class ProgressPanel(QWidget):
             self._legend.addWidget(entry)
         self.tree.itemActivated.connect(self._open)
         self.tree.currentItemChanged.connect(lambda *_: self.chosen.emit())
+        self.tree.itemSelectionChanged.connect(self.chosen.emit)
         context.theme_changed.connect(self._fill)
 
     def show_overview(self, overview: ReviewOverview) -> None:
@@ -130,6 +133,16 @@ class ProgressPanel(QWidget):
         """The current task; empty on a family."""
         item = self.tree.currentItem()
         return str(item.data(0, Qt.ItemDataRole.UserRole) or "") if item is not None else ""
+
+    @property
+    def unasked(self) -> tuple[str, ...]:
+        """The selected tasks that nobody is asked about yet; a family stands for all of its own."""
+        found: set[str] = set()
+        for item in self.tree.selectedItems():
+            rows = [item.child(at) for at in range(item.childCount())] or [item]
+            found |= {str(row.data(0, Qt.ItemDataRole.UserRole)) for row in rows if row is not None}
+        tasks = self._overview.tasks if self._overview is not None else ()
+        return tuple(t.task for t in tasks if t.task in found and t.outcome is None)
 
     def _fill(self) -> None:
         theme, side = self._context.theme, self._context.px(14)

@@ -21,6 +21,8 @@ from m4review.review.provenance import ProvenancePanel
 from m4review.review.viewmodel import ReviewsViewModel
 from m4review.review.waiting import WaitingPanel
 
+_NAMED = 4
+"""Tasks that a question names before it counts the rest."""
 _TABS = ("waiting", "progress", "people", "agreement", "provenance")
 
 
@@ -50,7 +52,7 @@ class ReviewsScreen(Screen):
         )  # fmt: skip
         self.assign_button = button(
             context, "Ask for reviews…", self._assign, icon="users",
-            tip="Reviewers and adjudicator of the chosen task",
+            tip="Reviewers and adjudicator of what is chosen; Ctrl or Shift chooses several tasks",
         )  # fmt: skip
         self._wanted = ""
         self._keys_wanted = False
@@ -163,6 +165,11 @@ class ReviewsScreen(Screen):
         self.assign_button.setVisible(here)
         can = overview is not None and overview.me is not None and standing is not None
         self.assign_button.setEnabled(can)
+        many = self.progress.unasked
+        if len(many) > 1 or (standing is None and many):
+            self.assign_button.setEnabled(overview is not None and overview.me is not None)
+            self.assign_button.setText(f" Ask for reviews of {_tasks(many)}…")
+            return
         again = standing is not None and standing.outcome is not None
         self.assign_button.setText(" Ask again…" if again else " Ask for reviews…")
 
@@ -224,8 +231,22 @@ class ReviewsScreen(Screen):
         self.bundles.export()
 
     def _assign(self) -> None:
-        if self.progress.task:
+        many = self.progress.unasked
+        if len(many) > 1 or (many and not self.progress.task):
+            self._ask_many(many)
+        elif self.progress.task:
             self._ask(self.progress.task)
+
+    def _ask_many(self, tasks: tuple[str, ...]) -> None:
+        overview = self.model.overview
+        if overview is None:
+            return
+        more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+        names = f"{_tasks(tasks)} ({', '.join(tasks[:_NAMED])}{more})"
+        dialog = AssignDialog(self.context, names, overview.people, before=None, parent=self)
+        dialog.accepted.connect(lambda: self.model.assign_all(tasks, *dialog.chosen))
+        dialog.finished.connect(lambda _: dialog.deleteLater())
+        dialog.open()
 
     def _ask(self, task: str) -> None:
         overview, standing = self.model.overview, self.model.task(task)
@@ -265,3 +286,7 @@ class ReviewsScreen(Screen):
         paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
         event.acceptProposedAction()
         self.bundles.take(paths)
+
+
+def _tasks(tasks: tuple[str, ...]) -> str:
+    return f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}"

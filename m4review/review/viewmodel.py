@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
+from engine.base.errors import M4Error
 from engine.base.jobs import Job
 from engine.reviews.agreement import Agreement
 from engine.reviews.bundle import Exported, Merged, Preview
@@ -121,6 +122,29 @@ class ReviewsViewModel(QObject):
             ),
             lambda items: self._told(f"{task}: {items} questions are asked. Export a bundle."),
         )
+
+    def assign_all(self, tasks: Sequence[str], reviewers: Sequence[str], adjudicator: str) -> None:
+        """Ask the same people for their first reviews of several tasks."""
+
+        def work() -> tuple[int, int, M4Error | None]:
+            asked = 0
+            for number, task in enumerate(tasks):
+                try:
+                    asked += self._workbench.assign_review(
+                        task, reviewers=reviewers, adjudicator=adjudicator
+                    )
+                except M4Error as error:  # those before it are asked all the same
+                    return number, asked, error
+            return len(tasks), asked, None
+
+        def then(result: tuple[int, int, M4Error | None]) -> None:
+            number, asked, error = result
+            if number:
+                self._told(f"{number} tasks: {asked} questions are asked. Export a bundle.")
+            if error is not None:
+                self.failed.emit(error)
+
+        self._start("Ask for reviews", work, then)
 
     def give_key(self) -> None:
         """Open the own reviews that every reviewer has signed."""

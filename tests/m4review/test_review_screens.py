@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QToolButton
 from review_homes import TASK, Keyring, Team, make_team
 
+from engine.base.content import content_folder
 from engine.reviews import ledger
 from engine.reviews.identity import my_signer
 from engine.reviews.place import place_of
@@ -201,6 +203,35 @@ def test_the_keys_go_to_what_can_be_done(team: Team, window_of: WindowOf) -> Non
         QTest.mouseClick(bar, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
         settle(window)
         assert part.hasFocus()
+
+
+def test_a_family_is_asked_about_at_once(team: Team, window_of: WindowOf) -> None:
+    for name in ("tasks", "skills"):
+        for family in ("gcs", "glasgow-coma-scale", "glasgow-coma-scale-eicu"):
+            if (content_folder(name) / family).is_dir():
+                shutil.copytree(content_folder(name) / family, team.content / name / family)
+    window = window_of("clara")
+    page = reviews_of(window, "progress")
+    tree = page.progress.tree
+    (sirs,) = tree.findItems(TASK, Qt.MatchFlag.MatchRecursive | Qt.MatchFlag.MatchExactly)
+    (family,) = tree.findItems("gcs", Qt.MatchFlag.MatchExactly)
+    tree.setCurrentItem(sirs)
+    assert "Ask again" in page.assign_button.text()
+    family.setSelected(True)
+    assert len(page.progress.unasked) > 1  # the task that is asked about already is left out
+    assert TASK not in page.progress.unasked
+    wanted = page.progress.unasked
+    QTest.mouseClick(page.assign_button, Qt.MouseButton.LeftButton)
+    (dialog,) = window.findChildren(AssignDialog)
+    for row in range(dialog.reviewers.count()):
+        if not dialog.reviewers.item(row).text().startswith("Clara"):
+            dialog.reviewers.setCurrentRow(row)
+            QTest.keyClick(dialog.reviewers, Key.Key_Space)
+    dialog.adjudicator.setCurrentIndex(dialog.adjudicator.findData(team.author("clara")))
+    QTest.mouseClick(dialog.ask, Qt.MouseButton.LeftButton)
+    settle(window)
+    team.gives("clara", "anna")
+    assert {wait.task for wait in team.at("anna").reviews().waits} == {TASK, *wanted}
 
 
 def test_names_of_files_do_not_meet_in_a_shared_folder() -> None:
