@@ -7,6 +7,7 @@ as their tables come out different; what comes out is kept by its content hash.
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +31,7 @@ from engine.diagnosis.recompute.patients import (
     copy_part,
     source_columns,
 )
+from engine.diagnosis.recompute.piecewise import Piecewise
 from engine.diagnosis.recompute.slicing import Parsed, Slice, parse
 from engine.diagnosis.recompute.writing import Written
 
@@ -37,6 +39,8 @@ TARGET = "the reference"
 """Name of the target among the queries: some targets are called as a concept is."""
 _TRIAL = "trial"
 _MEMORY = "1GB"
+_FEW = 40
+"""Patients up to which the pieces of queries are kept: small tables."""
 
 
 class Bench:
@@ -49,6 +53,8 @@ class Bench:
         patients: whose rows; all when None.
         job: cancel.
         scratch: where to spill.
+        in_pieces: of few patients, keep the pieces of queries and compute only what a change
+            reaches; the outcome is the same.
     """
 
     def __init__(
@@ -60,6 +66,7 @@ class Bench:
         patients: Sequence[str] | None,
         job: Job | None,
         scratch: Path | None,
+        in_pieces: bool = True,
     ) -> None:
         self.target = replace(target, name=TARGET)
         self.graph = graph
@@ -84,6 +91,8 @@ class Bench:
                 self.con.execute(f"DETACH {SOURCE}")
                 self.con.execute(f"CREATE SCHEMA IF NOT EXISTS {DERIVED}")
                 self.con.execute(f"CREATE SCHEMA {_TRIAL}")
+                few = in_pieces and patients is not None and len(patients) <= _FEW
+                self._piecewise = Piecewise(self.con) if few else None
                 for query in self.order:
                     self.con.execute(f"CREATE TABLE {DERIVED}.{quote(query.name)} AS {query.sql}")
         except duckdb.Error as error:
@@ -160,8 +169,14 @@ class Bench:
             if query.name not in sliced.texts:
                 sliced.texts[query.name] = Written(parsed[query.name], nodes)
             text: Written = sliced.texts[query.name]
-            sql = text.changed(mutation) if changed else text.plain
-            self._try(query.name, _redirected(sql, different), needed)
+            read = functools.partial(_redirected, different=different)
+            if self._piecewise is None:
+                sql: str | None = read(text.changed(mutation) if changed else text.plain)
+            else:
+                sql = self._piecewise.last(text, mutation if changed else None, read)
+            if sql is None:
+                continue
+            self._try(query.name, sql, needed)
             if not self._same(query.name, needed):
                 different.add(query.name)
         return self._fetch(_TRIAL, columns) if TARGET in different else None

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from sqlglot import exp
 
 from engine.diagnosis.recompute.conditions import condition_changes
 from engine.diagnosis.recompute.items import Item, item_mutations
+from engine.diagnosis.recompute.kinds import kind_changes
 from engine.diagnosis.recompute.mutation import Edit, Mutation, both_short, line, written
 from engine.diagnosis.recompute.slicing import Parsed, Slice
+from engine.diagnosis.recompute.units import unit_changes
 from engine.diagnosis.recompute.values import value_changes
 from engine.diagnosis.recompute.windows import window_changes
 
+_CHANGES = (condition_changes, value_changes, window_changes, kind_changes, unit_changes)
 _SHARED = {
     "condition-changed",
     "condition-dropped",
@@ -25,6 +28,7 @@ _SHARED = {
     "missing-left-null",
     "rounding",
     "rule-dropped",
+    "unit-factor",
     "window",
 }
 """What may be misread once and so be wrong at several places."""
@@ -110,7 +114,7 @@ def _found(query: Parsed, number: int, target: str) -> Iterator[Grouped]:
         return
     place = "" if query.name == target else f", in {query.name}"
     stands = around = ""
-    for changes in (condition_changes, value_changes, window_changes):
+    for changes in _CHANGES:
         for name, new, words, parameters in changes(node):
             if not stands:
                 stands = around = line(written(node))
@@ -141,18 +145,40 @@ def plain(sql: str) -> str:
     return _QUALIFIER.sub("", sql)
 
 
-def _joined(group: list[Mutation], parsed: Mapping[str, Parsed]) -> Mutation | None:
-    """The same change at every place; None where one place lies in another."""
-    edits = [m.edits[0] for m in group]
-    if len({(e.query, e.number) for e in edits}) < len(edits):
+def both(one: Mutation, other: Mutation, parsed: Mapping[str, Parsed]) -> Mutation | None:
+    """Two changes made together; None where one lies in the other."""
+    edits = (*one.edits, *other.edits)
+    if not _apart(edits, parsed):
         return None
+    return Mutation(
+        id=one.id,
+        words=f"{one.words}; and with {other.words}",
+        edits=edits,
+        before=f"{one.before}; {other.before}",
+        after=f"{one.after}; {other.after}",
+        parameters={**one.parameters, "besides": other.words},
+    )
+
+
+def _apart(edits: Sequence[Edit], parsed: Mapping[str, Parsed]) -> bool:
+    """No place is that of another edit, or lies in it."""
+    if len({(e.query, e.number) for e in edits}) < len(edits):
+        return False
     nodes = {id(parsed[e.query].nodes[e.number]) for e in edits}
     for edit in edits:
         above = parsed[edit.query].nodes[edit.number].parent
         while above is not None:
             if id(above) in nodes:
-                return None
+                return False
             above = above.parent
+    return True
+
+
+def _joined(group: list[Mutation], parsed: Mapping[str, Parsed]) -> Mutation | None:
+    """The same change at every place; None where one place lies in another."""
+    edits = [m.edits[0] for m in group]
+    if not _apart(edits, parsed):
+        return None
     first = group[0]
     words = first.words.split(", in ")[0]
     names = sorted({e.query for e in edits})

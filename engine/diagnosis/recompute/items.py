@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ class Item:
     """Category or fluid."""
     count: int
     """Events of the sample."""
+
+    @functools.cached_property
+    def words(self) -> frozenset[str]:
+        """Of its label."""
+        return frozenset(_WORD.findall(self.label.lower()))
 
 
 def dictionary(
@@ -79,13 +85,12 @@ def near(item: int, items: Mapping[int, Item], known: set[int]) -> list[Item]:
     own = items.get(item)
     if own is None:
         return []
-    words = set(_WORD.findall(own.label.lower()))
     scored = [
-        (len(words & set(_WORD.findall(o.label.lower()))), o.kind == own.kind, o.count, o)
+        (len(own.words & o.words), o.kind == own.kind, o.count, o)
         for o in items.values()
-        if o.number not in known
+        if o.number not in known and not own.words.isdisjoint(o.words)
     ]
-    alike = sorted((s for s in scored if s[0]), key=lambda s: (-s[0], not s[1], -s[2], s[3].number))
+    alike = sorted(scored, key=lambda s: (-s[0], not s[1], -s[2], s[3].number))
     return [s[3] for s in alike[:_NEAR]]
 
 

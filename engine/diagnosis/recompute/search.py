@@ -9,8 +9,9 @@ columns is left when a change that was found explains them.
 from __future__ import annotations
 
 import functools
+import math
 import time
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,12 +24,12 @@ from engine.concepts import Query, concept_graph
 from engine.diagnosis.model import Change
 from engine.diagnosis.recompute.bench import TARGET, Bench
 from engine.diagnosis.recompute.cache import Cache, key_of
-from engine.diagnosis.recompute.changes import all_mutations
+from engine.diagnosis.recompute.changes import all_mutations, both
 from engine.diagnosis.recompute.mutation import Mutation
 from engine.diagnosis.recompute.patients import SOURCE, attach, make_owners, owner
 from engine.diagnosis.recompute.slicing import Parsed, Slice, parse, slice_for
 from engine.diagnosis.recompute.trial import Outcome, Sample, compare, take_sample
-from engine.diagnosis.signatures.candidate import KEYS, Candidate, RowList
+from engine.diagnosis.signatures.candidate import KEYS, Candidate, RowList, mismatching
 from engine.diagnosis.table import Column, Table
 from engine.references import find_target
 
@@ -50,6 +51,10 @@ _OWN = 2
 """Mismatches that no better change explains, from which on a change is looked at too."""
 _MUCH = 0.6
 """Part of two slices that they share, from which on their columns are looked at together."""
+_LAYERS = 2
+"""Changes at most that are tried on top of the best."""
+_LAYER_LEAST, _LAYER_SHARE = 5, 0.05
+"""What such a change must explain besides: cells, and of all mismatches."""
 _QUERY_SECONDS = 5.0
 _FINAL_SECONDS = 60.0
 
@@ -88,6 +93,12 @@ class Search:
     _benches: dict[tuple[str, ...] | None, Bench] = field(default_factory=dict)
     _samples: dict[tuple[str, ...] | None, Sample] = field(default_factory=dict)
     _until: float = 0.0
+    _by_key: dict[str, Mutation] = field(default_factory=dict)
+    """Changes that came into the second round."""
+    _pools: dict[int, list[Mutation]] = field(default_factory=dict)
+    """Changes that were tried, by `id` of their group."""
+    _whole: Slice | None = None
+    """What bears on all columns and the rows, for the second round."""
 
     def run(self, positions: Sequence[int]) -> Iterator[list[Candidate]]:
         """Candidates for the columns at `positions` (`KEYS` for the keys), as they are found."""
@@ -133,9 +144,11 @@ class Search:
                     and (candidate := self._second_round(mutation, parsed, who)) is not None
                     and found.setdefault(mutation.key, candidate)
                 ]
+                self._by_key.update((mutation.key, mutation) for mutation in finalists)
                 if made:
                     yield made
             going = still
+        yield from self._layers(groups, parsed, who, found)
         if self.cut_short:
             names = sorted("the target" if q == TARGET else q for q in self._left)
             self.notes.append(
@@ -143,6 +156,85 @@ class Search:
                 f"over after {self.tried:,}. Not all were tried of: {', '.join(names)}. More time "
                 "may find more."
             )
+
+    def _layers(
+        self,
+        groups: Sequence[_Group],
+        parsed: dict[str, Parsed],
+        who: int,
+        found: Mapping[str, Candidate],
+    ) -> Iterator[list[Candidate]]:
+        """One more change on top of the best, where that one explains a part; perhaps another.
+
+        Several mistakes in one table hide each other: what is a right guess of the second alone
+        fits nothing, since the first has moved every row.
+        """
+        if not groups or not found:
+            return
+        wide = max(groups, key=lambda g: (len(g.positions), _size(g.sliced)))
+        key = max(found, key=lambda k: found[k].net)
+        base, best = self._by_key[key], found[key]
+        for _ in range(_LAYERS):
+            if all(self._explained([best], p) for p in wide.positions):
+                return
+            joint = self._on_top(wide, parsed, who, base, best)
+            made = {
+                m.key: c for m in joint if (c := self._second_round(m, parsed, who)) is not None
+            }
+            least = max(_LAYER_LEAST, math.ceil(_LAYER_SHARE * sum(best.tested.values())))
+            better = {k: c for k, c in made.items() if c.net >= best.net + least}
+            if not better:
+                return
+            key = max(better, key=lambda k: better[k].net)
+            base, best = next(m for m in joint if m.key == key), better[key]
+            yield [best]
+
+    def _on_top(
+        self, group: _Group, parsed: dict[str, Parsed], who: int, base: Mutation, best: Candidate
+    ) -> list[Mutation]:
+        """The changes that, made besides `base`, fit best on patients whom it leaves wrong."""
+        left = self._left_by(best, group.positions)
+        patients = self._choose(group.positions, who, left)
+        if not patients:
+            return []
+        bench = self._bench(patients)
+        sample = self._sample(bench, patients, who)
+        columns = [self._column(p) for p in group.positions if p != KEYS]
+
+        def net(mutation: Mutation) -> int | None:
+            outcome = self._try(bench, sample, mutation, parsed, group.sliced, columns, patients)
+            if outcome is None:
+                return None
+            return sum(outcome.cells[p].size for p in group.positions if p in outcome.cells) - (
+                outcome.broken
+            )
+
+        alone = net(base) or 0
+        scored: list[tuple[int, int, Mutation]] = []
+        for number, mutation in enumerate(self._pools.get(id(group), ())):
+            joint = both(base, mutation, parsed)
+            if joint is None:
+                continue
+            if time.monotonic() > self._until:
+                self.cut_short = True
+                self._left.update(mutation.queries)
+                break
+            self._say()
+            score = net(joint)
+            if score is not None and score >= alone + _OWN:
+                scored.append((-score, number, joint))
+                if score >= sum(sample.tested(p) for p in group.positions):
+                    break  # nothing can fit better
+        return [joint for *_, joint in sorted(scored, key=lambda s: s[:2])[:FINALISTS]]
+
+    def _left_by(self, best: Candidate, positions: Sequence[int]) -> RowList:
+        """Rows with a mismatch in one of the positions that the candidate does not explain."""
+        rows = [
+            np.setdiff1d(wrong, best.cells.get(p, np.zeros(0, np.int64)))
+            for p, wrong in mismatching(self.table).items()
+            if p in positions
+        ]
+        return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int64)
 
     def _explained(self, found: Iterable[Candidate], position: int) -> bool:
         return any(
@@ -208,6 +300,7 @@ class Search:
         for far, names in rings:
             near |= names
             ring = self._ring(group, parsed, bench, near, names)
+            self._pools.setdefault(id(group), []).extend(ring)
             self.total += len(ring)
             for start in range(0, len(ring), _BLOCK):
                 scored: list[_Scored] = []
@@ -295,9 +388,11 @@ class Search:
         bench = self._bench(patients)
         sample = self._sample(bench, patients, who)
         columns = [c for c in self.table.columns if not c.lacking]
-        target = replace(self.target, name=TARGET)
-        sliced = slice_for(concept_graph(), target, parsed, [c.name for c in columns], rows=True)
-        outcome = self._try(bench, sample, mutation, parsed, sliced, columns, patients)
+        if self._whole is None:
+            target = replace(self.target, name=TARGET)
+            names = [c.name for c in columns]
+            self._whole = slice_for(concept_graph(), target, parsed, names, rows=True)
+        outcome = self._try(bench, sample, mutation, parsed, self._whole, columns, patients)
         if outcome is None or outcome.explained <= outcome.broken:
             return None
         positions = [c.position for c in columns] + [KEYS]
@@ -378,14 +473,19 @@ class Search:
             )
         return self._samples[patients]
 
-    def _choose(self, positions: Sequence[int], who: int) -> tuple[str, ...]:
-        """A few patients with mismatches of each of the columns, and a few without any."""
+    def _choose(
+        self, positions: Sequence[int], who: int, left: RowList | None = None
+    ) -> tuple[str, ...]:
+        """A few patients with mismatches of each of the columns, and a few without any.
+
+        Only the mismatches in the rows `left` count, where these are given.
+        """
         least, most = FEW
         chosen: set[str] = set()
         bad: set[str] = set()
         everybody: list[str] = []
         for position in positions:
-            counts = self._ranked(position, who)
+            counts = self._ranked(position, who, left)
             everybody = everybody or list(counts)
             bad.update(patient for patient, count in counts.items() if count)
             cells = sum(counts[patient] for patient in chosen)
@@ -412,7 +512,9 @@ class Search:
         chosen = with_some[:half]
         return tuple(sorted([*chosen, *without[: MOST_PATIENTS - len(chosen)]]))
 
-    def _ranked(self, position: int | None, who: int) -> dict[str, int]:
+    def _ranked(
+        self, position: int | None, who: int, left: RowList | None = None
+    ) -> dict[str, int]:
         """Mismatches of a column by patient, in an order that is none, but always the same."""
         if position is None:
             wrong = "mismatches <> 0"
@@ -420,6 +522,12 @@ class Search:
             wrong = "key_status > 0"
         else:
             wrong = f"s{position} IN (2, 3, 4) AND key_status = 0"
+        if left is not None:
+            self.table.con.execute(
+                "CREATE OR REPLACE TABLE memory.left_over AS SELECT unnest(?::BIGINT[]) AS row",
+                [left.tolist()],
+            )
+            wrong = f"{wrong} AND row IN (FROM memory.left_over)"
         rows = self.table.con.execute(
             f"SELECT patient, count(*) FILTER (WHERE {wrong}) FROM diff d "  # noqa: S608 - our own SQL
             f"JOIN memory.owners o ON d.k{who} = o.key GROUP BY patient "

@@ -95,6 +95,9 @@ def _slice_one(
     for scope in reversed(scopes):
         if id(scope) not in wanted and not _is_marked(scope, parsed, marked):
             continue
+        if isinstance(scope.expression, exp.Values):  # a list: all of it bears
+            marked.add(parsed.number[id(scope.expression)])
+            continue
         names = wanted.get(id(scope), {"*"})
         if isinstance(scope.expression, exp.SetOperation):
             marked.add(parsed.number[id(scope.expression)])

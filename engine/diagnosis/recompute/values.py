@@ -69,7 +69,7 @@ def _aggregate(node: exp.Expr) -> Iterator[Change]:
     }
     was = named[type(node)]
     for other, said in named.items():
-        if other is type(node) or (other is exp.Sum and type(node) is not exp.Avg):
+        if other is type(node):
             continue
         if other in (exp.Avg, exp.Sum) and is_time(inside):
             continue

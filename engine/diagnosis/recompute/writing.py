@@ -11,6 +11,7 @@ import functools
 import re
 import threading
 from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.generators.duckdb import DuckDBGenerator
@@ -39,6 +40,21 @@ class _Marking(DuckDBGenerator):
         return text
 
 
+@dataclass(frozen=True)
+class Piece:
+    """A common table expression (CTE) of a query, or the query's end."""
+
+    name: str
+    """Of the CTE; empty at the end."""
+    text: str
+    """Its SQL."""
+    columns: tuple[str, ...]
+    """Names that its columns are given, where they are."""
+    reads: tuple[str, ...]
+    """The CTEs before it that it may read."""
+    changed: bool = False
+
+
 class Written:
     """The SQL of one slice of a query, into which changes are put.
 
@@ -53,6 +69,41 @@ class Written:
         marked = _marked(parsed, sliced)
         self._text, self._places = _places(marked)
         self._usable = self._text == self.plain
+        self._spans = _spans(parsed, self._text, self._places) if self._usable else ()
+        self._pieces = tuple(
+            self._piece(n, self._text[a:b], changed=False)
+            for n, (_, a, b, _) in enumerate(self._spans)
+        )
+
+    def pieces(self, mutation: Mutation | None) -> tuple[Piece, ...] | None:
+        """The query as its CTEs and its end, with the edits made; None where it has none.
+
+        None too where an edit is not within one of them.
+        """
+        if mutation is None or not self._pieces:
+            return self._pieces or None
+        edits: dict[int, list[tuple[int, int, str]]] = {}
+        for edit in mutation.edits:
+            if edit.query == self._parsed.name:
+                start, end = self._places.get(edit.number, (-1, -1))
+                inside = (n for n, (_, a, b, _) in enumerate(self._spans) if a <= start <= end <= b)
+                at = next(inside, None)
+                if at is None:
+                    return None
+                edits.setdefault(at, []).append((start, end, edit.sql))
+        pieces = list(self._pieces)
+        for at, found in edits.items():
+            _, first, last, _ = self._spans[at]
+            text = self._text[:last]
+            for start, end, sql in sorted(found, reverse=True):
+                text = f"{text[:start]}{sql}{text[end:]}"
+            pieces[at] = self._piece(at, text[first:], changed=True)
+        return tuple(pieces)
+
+    def _piece(self, number: int, text: str, *, changed: bool) -> Piece:
+        name, _, _, columns = self._spans[number]
+        before = tuple(span[0] for span in self._spans[:number])
+        return Piece(name, text, columns, _reads(text, before), changed)
 
     def changed(self, mutation: Mutation) -> str:
         """The SQL with the edits made."""
@@ -86,6 +137,34 @@ def _places(marked: str) -> tuple[str, Mapping[int, tuple[int, int]]]:
             found[number] = (begun[number], length)
     pieces.append(marked[at:])
     return "".join(pieces), {n: place for n, place in found.items() if n not in twice}
+
+
+def _spans(
+    parsed: Parsed, text: str, places: Mapping[int, tuple[int, int]]
+) -> tuple[tuple[str, int, int, tuple[str, ...]], ...]:
+    """Name, beginning, end and column names of each CTE and of the query's end."""
+    with_ = parsed.tree.args.get("with_")
+    if with_ is None or with_.args.get("recursive"):
+        return ()
+    spans = []
+    for cte in with_.expressions:
+        place = places.get(parsed.number[id(cte.this)])
+        if place is None:
+            return ()
+        alias = cte.args["alias"]
+        named = tuple(column.name for column in alias.args.get("columns") or ())
+        spans.append((cte.alias, *place, named))
+    place = places.get(parsed.number[id(with_)])
+    return (*spans, ("", place[1], len(text), ())) if place is not None else ()
+
+
+def _reads(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Which of `names` a text may read; one too many does no harm."""
+    return tuple(
+        name
+        for name in names
+        if re.search(rf"(?:\bFROM|\bJOIN|,)\s+\"?{re.escape(name)}\b", text, re.IGNORECASE)
+    )
 
 
 def _marked(parsed: Parsed, sliced: Set[int]) -> str:

@@ -50,6 +50,11 @@ class Candidate:
     untested: Mapping[int, RowList] = field(default_factory=dict)
     """Column position to mismatching rows that it was not asked of (outside a sample)."""
 
+    @property
+    def net(self) -> int:
+        """Explained cells less those that contradict it."""
+        return sum(int(rows.size) for rows in self.cells.values()) - self.broken
+
 
 def ranges(rows: RowList) -> Rows:
     """Row numbers as a condition on ``row``."""

@@ -21,6 +21,8 @@ _PARTLY = 0.5
 """Weight of a contradiction of a hypothesis that may hold for some rows only."""
 _LOOSE = 0.5
 """Weight of what a hypothesis explains that says of what kind a difference is, but no value."""
+_SAME_PLACE = 3
+"""Equal changes of one place that are named with the first."""
 _FREE_LEAST = 3
 """Cells that a hypothesis must explain whose parameter was taken from the cells."""
 
@@ -169,7 +171,7 @@ def signature(
     return Signature(
         id=c.id,
         title=TITLES[c.id],
-        words=c.words,
+        words=f"{c.words}{_untold(chosen)}",
         predicts=c.predicts,
         columns=tuple(names[p] for p in sorted(mine) if p != KEYS),
         evidence=c.evidence,
@@ -185,6 +187,22 @@ def signature(
         alike=tuple(dict.fromkeys(other.words for other in chosen.alike))[:6],
         local_words=c.local_words,
     )
+
+
+def _untold(chosen: Chosen) -> str:
+    """What other changes of the very same place explain just the same cells: none is first."""
+    change = chosen.candidate.change
+    if change is None:
+        return ""
+    start = "Consistent with "
+    others = [
+        other.words.removeprefix(start).rstrip(".")
+        for other in chosen.alike
+        if other.change is not None
+        and (other.change.query, other.change.before) == (change.query, change.before)
+    ]
+    told = list(dict.fromkeys(others))[:_SAME_PLACE]
+    return f" These cells do not tell it from {'; or '.join(told)}." if told else ""
 
 
 def _union(parts: Sequence[RowList]) -> RowList:

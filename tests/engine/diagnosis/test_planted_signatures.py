@@ -2,7 +2,9 @@
 
 ``make proofs`` tries all of them, ``make test`` the first of each target.
 
-`planted_errors` was there while signatures were made, `planted_heldout` was not. What is not named
+`planted_errors` was there while signatures were made, `planted_heldout` was not. `planted_later`
+was written still later, before any of it was tried: nine of its thirteen were named first then, and
+the four others showed kinds that were not tried at all. What is not named
 is listed here: such a test fails if it is named after all, and there may be few of them.
 """
 
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import planted_errors
 import planted_heldout
+import planted_later
 import pytest
 from planted_errors import Planted, write_output
 from proofs import WHOLE
@@ -25,10 +28,18 @@ from engine.scoring import judge_table
 
 pytestmark = [pytest.mark.slow, pytest.mark.shared_data]
 
-ALL = {"planted": planted_errors.PLANTED, "held-out": planted_heldout.PLANTED}
+SAMPLES = Path(__file__).parents[3] / "resources" / "samples"
+ALL = {
+    "planted": planted_errors.PLANTED,
+    "held-out": planted_heldout.PLANTED,
+    "later": planted_later.PLANTED,
+}
 FIRST = {p.name for p in {p.target: p for p in reversed(planted_errors.PLANTED)}.values()}
 MISSED: dict[str, str] = {
-    "aado2_mean": "the lowest: in the two cells that differ it is the mean",
+    "aado2_mean": (
+        "the lowest, with the mean as what these cells do not tell it from: one stay of the demo "
+        "has more than one difference, and its lowest and its mean lie in one band"
+    ),
 }
 """Name of an error to what is said instead."""
 
@@ -64,6 +75,34 @@ def diagnosed(home: Home, planted: Planted, folder: Path) -> Diagnosis:
     return diagnose(
         diff, task=task, home=home, source=planted.source, job=SimpleJob(), seconds=3600
     )
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(not WHOLE, reason="one of the long proofs")
+def test_what_the_cells_do_not_tell_apart_is_told_with_the_first(
+    mimic_built: Home, tmp_path: Path
+) -> None:
+    planted = next(p for p in planted_heldout.PLANTED if p.name == "aado2_mean")
+    first = diagnosed(mimic_built, planted, tmp_path).ranked[0]
+    assert first.id == "min-max"
+    assert "do not tell it from the mean instead of the highest of aado2" in first.words
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not WHOLE, reason="one of the long proofs")
+def test_three_flaws_of_one_script_are_named_together(mimic_built: Home, tmp_path: Path) -> None:
+    sql = (SAMPLES / "ventilation-raw-flawed.sql").read_text(encoding="utf-8").rstrip().rstrip(";")
+    planted = planted_errors.wrap("flawed", "mimic-ventilation-raw", "", "", sql)
+    diagnosis = diagnosed(mimic_built, planted, tmp_path)
+    words = diagnosis.ranked[0].words
+    for said in (
+        "without the blanks at their ends",
+        "16 instead of 14 hours",
+        "not asked of ventilation_status 'Tracheostomy'",
+    ):
+        assert said in words
+    assert diagnosis.unexplained == 0
+    assert diagnosis.ranked[0].broken == 0
 
 
 def names_it(diagnosis: Diagnosis, planted: Planted) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 from sqlglot import exp
@@ -16,7 +17,7 @@ from engine.concepts import concept_graph
 from engine.concepts.query import DERIVED
 from engine.diagnosis.recompute.bench import TARGET, Bench
 from engine.diagnosis.recompute.cache import Cache
-from engine.diagnosis.recompute.changes import all_mutations
+from engine.diagnosis.recompute.changes import all_mutations, both
 from engine.diagnosis.recompute.mutation import Mutation
 from engine.diagnosis.recompute.search import parsed_for
 from engine.diagnosis.recompute.slicing import slice_for
@@ -138,6 +139,78 @@ def test_a_change_put_into_the_text_is_the_changed_tree_written(key: str) -> Non
             assert changed != texts[name].plain
             seen.add(name)
     assert len(seen) > 1
+
+
+@pytest.mark.parametrize("key", ["kdigo-48h", "sapsii-24h", "ventilation"])
+def test_a_change_piece_by_piece_is_the_change_as_a_whole(small_built: Home, key: str) -> None:
+    source, target = find_source(small_built, "mimic-demo").path, find_target(key)
+    with duckdb.connect(str(source), read_only=True) as con:
+        rows = con.execute(
+            "SELECT DISTINCT subject_id::VARCHAR FROM mimiciv_icu.icustays ORDER BY 1 LIMIT 12"
+        ).fetchall()
+    benches = [
+        Bench(
+            source,
+            target,
+            concept_graph(),
+            patients=[str(row[0]) for row in rows],
+            job=None,
+            scratch=small_built.scratch,
+            in_pieces=in_pieces,
+        )
+        for in_pieces in (True, False)
+    ]
+    parsed, names = parsed_for(key), columns_of(benches[0])
+    came_out: list[pa.Table] = []
+    try:
+        slices = [slice_for(concept_graph(), b.target, parsed, names, rows=True) for b in benches]
+        changes = all_mutations(parsed, slices[0], benches[0].items, TARGET)
+        for mutation in changes[:: max(1, len(changes) // 25)]:
+            one, other = (
+                bench.run(mutation, parsed, sliced, names, seconds=60, job=None)
+                for bench, sliced in zip(benches, slices, strict=True)
+            )
+            assert (one is None) == (other is None), mutation.words
+            if one is not None and other is not None:
+                order = [(name, "ascending") for name in target.key]
+                assert one.sort_by(order).equals(other.sort_by(order)), mutation.words
+                came_out.append(one)
+    finally:
+        for bench in benches:
+            bench.close()
+    assert came_out
+
+
+def test_kinds_of_rows_and_units_are_among_the_changes() -> None:
+    def words(key: str) -> list[str]:
+        parsed, target = parsed_for(key), replace(find_target(key), name=TARGET)
+        columns = parsed[TARGET].tree.named_selects
+        sliced = slice_for(concept_graph(), target, parsed, columns, rows=True)
+        return [m.words for m in all_mutations(parsed, sliced, {}, TARGET)]
+
+    ventilation = words("ventilation")
+    assert sum("not asked of ventilation_status" in said for said in ventilation) == 6
+    assert any(said.startswith("ventilation_status 'HFNC' left out") for said in ventilation)
+    charlson = words("charlson")
+    assert any(said.startswith("a list without the rows of 'dementia'") for said in charlson)
+    assert any(
+        said.startswith("bilirubin_total_max off by a factor of") for said in words("meld-24h")
+    )
+
+
+def test_two_changes_are_made_together_unless_one_lies_in_the_other() -> None:
+    parsed, target = parsed_for("ventilation"), replace(find_target("ventilation"), name=TARGET)
+    columns = parsed[TARGET].tree.named_selects
+    sliced = slice_for(concept_graph(), target, parsed, columns, rows=True)
+    changes = all_mutations(parsed, sliced, {}, TARGET)
+    gap = next(m for m in changes if "16 instead of 14 hours" in m.words and len(m.edits) > 1)
+    single = next(m for m in changes if "not asked of ventilation_status 'None'" in m.words)
+    joint = both(gap, single, parsed)
+    assert joint is not None
+    assert len(joint.edits) == len(gap.edits) + 1
+    assert gap.words in joint.words
+    assert single.words in joint.words
+    assert both(gap, gap, parsed) is None
 
 
 def test_what_fails_or_takes_too_long_explains_nothing_and_a_cancel_stops(
