@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,12 +24,18 @@ from m4review.app.interaction import Interaction
 from m4review.app.widgets import ColumnScroll, label
 
 
+def endings_of(pattern: str) -> tuple[str, ...]:
+    """The endings in a pattern of names: ``.csv`` in ``Table (*.csv)``."""
+    return tuple(each.casefold() for each in re.findall(r"\*(\.\w+)", pattern))
+
+
 class Dialogs(Interaction):
     """Tells, asks and chooses with dialogs over `window`."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__()
         self._window = window
+        self._folder: Path | None = None
 
     def _box(self, icon: QMessageBox.Icon, title: str, text: str) -> QMessageBox:
         box = QMessageBox(icon, title, title, parent=self._window)
@@ -145,5 +152,35 @@ class Dialogs(Interaction):
         return Path(chosen) if chosen else None
 
     def choose_save(self, title: str, name: str, patterns: Sequence[str] = ()) -> Path | None:
-        chosen, _ = QFileDialog.getSaveFileName(self._window, title, name, ";;".join(patterns))
-        return Path(chosen) if chosen else None
+        """The name has an ending of the patterns, and what it would replace was asked about."""
+        while (chosen := self._save_name(title, name, patterns)) is not None:
+            named, first = chosen
+            endings = {each for pattern in patterns for each in endings_of(pattern)}
+            if not endings or named.suffix.casefold() in endings:
+                return named  # the dialog has asked
+            full = named.with_name(named.name + first)
+            if not full.exists() or self.confirm(
+                f"Replace {full.name}?", "There is a file of that name.", yes="Replace"
+            ):
+                return full
+        return None
+
+    def _save_name(self, title: str, name: str, patterns: Sequence[str]) -> tuple[Path, str] | None:
+        """The name that was chosen, and the ending of the pattern that was."""
+        start = str(self._folder / name) if self._folder is not None else name
+        dialog = QFileDialog(self._window, title, start, ";;".join(patterns))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+
+        def take_ending() -> None:
+            found = endings_of(dialog.selectedNameFilter())
+            dialog.setDefaultSuffix(found[0] if found else "")
+
+        dialog.filterSelected.connect(lambda _: take_ending())
+        take_ending()
+        agreed = dialog.exec() == QDialog.DialogCode.Accepted
+        files, ending = dialog.selectedFiles(), dialog.defaultSuffix()
+        dialog.deleteLater()
+        if not agreed or not files:
+            return None
+        self._folder = Path(files[0]).parent
+        return Path(files[0]), f".{ending}" if ending else ""
