@@ -45,7 +45,31 @@ _TOPICS = {
     "grain": ("one row per", "row per"),
     "threshold-edge": ("strict", "inclusive", "included", "or more", "at least", "bound", "<", ">"),
 }
+_TURNED = ", the other way"
+_WRITTEN = {
+    "kg": ("kg", "kilogram", "kilograms"),
+    "lb": ("lb", "lbs", "pound", "pounds"),
+    "mg/dl": ("mg/dl",),
+    "µmol/l": ("µmol/l", "μmol/l", "umol/l", "micromol/l"),
+    "mmol/l": ("mmol/l",),
+    "g/dl": ("g/dl",),
+    "g/l": ("g/l",),
+    "mmhg": ("mmhg",),
+    "kpa": ("kpa",),
+    "mg": ("mg",),
+    "mcg": ("mcg", "µg", "microgram", "micrograms"),
+    "per minute": ("/min", "per minute"),
+    "per hour": ("/h", "/hr", "/hour", "per hour"),
+}
+"""Units as signatures call them, and as texts write them."""
 _MARKS = re.compile(r"\*\*|__|`")
+_OF_ALL = {
+    "grain": r"(one|a) row per",
+    "one-to-many-join": r"(one|a) row per",
+    "inner-join": r"\b(all|every|each)\b|one row per",
+    "filtered-cohort": r"\b(all|every|each)\b|one row per",
+}
+"""What a text says where every row of the reference is to be there once."""
 _STRICT = re.compile(r"strict|above|below|more than|less than|(?<![<>=≤≥])[<>](?![=])")
 _INCLUSIVE = re.compile(r"inclusive|included|at least|at most|or more|or less|≥|≤|>=|<=")
 
@@ -164,15 +188,37 @@ def _stands_for(signature: Signature, lines: Iterable[str]) -> Literal["agent", 
             return "reference"
         if only_after and not only_before:
             return "agent"
+    if signature.id == "unit-factor":
+        return _stands_by_unit(signature, joined)
     if signature.id == "null-versus-zero" and re.search(r"missing.{0,60}\b0\b|scores? 0", joined):
         return "reference" if signature.parameters.get("reference") == "zero" else "agent"
-    if signature.id in ("grain", "one-to-many-join") and re.search(r"(one|a) row per", joined):
-        return "reference"
-    if signature.id in ("inner-join", "filtered-cohort") and re.search(
-        r"\b(all|every|each)\b|one row per", joined
-    ):
-        return "reference"
-    return ""
+    said = _OF_ALL.get(signature.id)
+    return "reference" if said and re.search(said, joined) else ""
+
+
+def _stands_by_unit(signature: Signature, text: str) -> Literal["agent", "reference", ""]:
+    """Whose unit alone a text names."""
+    reference, agent = (any(_names(unit, text) for unit in each) for each in _units(signature))
+    return "" if reference == agent else "reference" if reference else "agent"
+
+
+def _units(signature: Signature) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The unit of the reference and that of the agent, as texts may write them."""
+    told = str(signature.parameters.get("unit", "")).lower()
+    pair = told.removesuffix(_TURNED).partition(" as ")
+    sides = [tuple(w for unit, ways in _WRITTEN.items() if unit in _said_units(side) for w in ways)
+             for side in (pair[0], pair[2])]  # fmt: skip
+    return (sides[1], sides[0]) if told.endswith(_TURNED) else (sides[0], sides[1])
+
+
+def _said_units(side: str) -> set[str]:
+    return {side, *side.split()}
+
+
+def _names(unit: str, text: str) -> bool:
+    """Does a text name a unit, and not only as a part of another one?"""
+    before = "" if unit.startswith(("/", "per ")) else r"(?<![\w/])"
+    return re.search(rf"{before}{re.escape(unit)}(?![\w/])", text) is not None
 
 
 def _about(signature: Signature, lines: Sequence[str]) -> list[tuple[int, str]]:

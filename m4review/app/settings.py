@@ -44,7 +44,7 @@ DEFAULTS: dict[str, Any] = {
     # the diff
     "diff.widths": {},
     "diff.panel": True,
-    "diff.panel_width": 250,
+    "diff.panel_width": 270,
     "diff.only_bad_columns": False,
     "diff.columns": {},
 }

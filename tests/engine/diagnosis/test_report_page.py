@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from engine.catalogue.task import find_task
-from engine.diagnosis.model import NO_ROWS, Change, Signature
+from engine.diagnosis.model import NO_ROWS, Signature
 from engine.diagnosis.proposal import propose
 from engine.diagnosis.report.page import page
 
@@ -51,11 +52,16 @@ def test_findings_come_before_the_checks_and_say_what_they_rest_on() -> None:
 def test_a_text_is_quoted_without_the_marks_of_its_markdown() -> None:
     signature = Signature(
         id="unit-factor", title="", words="", predicts="", columns=("weight",), evidence="values",
-        parameters={}, explained=1, tested=1, gained=1, broken=0, rows=NO_ROWS, against=NO_ROWS,
-        counter_example=None, change=Change("q", "weight * 1", "weight * 2.2"),
+        parameters={"unit": "kg as lb"}, explained=1, tested=1, gained=1, broken=0, rows=NO_ROWS,
+        against=NO_ROWS, counter_example=None,
     )  # fmt: skip
     (proposal,) = propose(find_task("mimic-urine-output-rate-raw"), (signature,))
     quoted = [clue.text for clue in proposal.clues if clue.about in ("instruction", "skill")]
     assert quoted
     assert not [text for text in quoted if "**" in text or "`" in text or text.startswith("|")]
     assert "weight · body weight that holds at that time, kg" in quoted
+    assert proposal.fault == "agent"  # the texts say kg and nowhere lb
+    turned = replace(signature, parameters={"unit": "kg as lb, the other way"})
+    assert propose(find_task("mimic-urine-output-rate-raw"), (turned,))[0].fault == "skill"
+    unsaid = replace(signature, parameters={"unit": "hours as days"})
+    assert propose(find_task("mimic-urine-output-rate-raw"), (unsaid,))[0].fault == "undecided"
