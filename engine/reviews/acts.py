@@ -325,13 +325,10 @@ def _unchanged(form: Mapping[str, Any], now: Mapping[str, str]) -> None:
 
 def _no_small_counts(desk: Desk, given: Mapping[str, Verdict]) -> None:
     """Evidence leaves the machine with the review, so it tells no count that may not leave."""
-    free: dict[str, bool] = {}
     for name, verdict in given.items():
         for piece in filter(tells_small_counts, verdict.evidence):
             source = str(piece.get("source"))
-            if source not in free:
-                free[source] = _is_free(desk.home, source)
-            if not free[source]:
+            if not _is_free(desk.home, source, piece.get("source_sha256")):
                 raise BadInput(
                     f"{name}: a piece of evidence tells a count below {SMALL} of {source}, which "
                     "may not leave this machine.",
@@ -340,9 +337,10 @@ def _no_small_counts(desk: Desk, given: Mapping[str, Verdict]) -> None:
                 )
 
 
-def _is_free(home: Home, source: str) -> bool:
+def _is_free(home: Home, source: str, digest: object) -> bool:
+    """May everything of a source leave, and is it still the data that were asked?"""
     try:
-        return source_policy(home, source).free
+        return find_source(home, source).digest == digest and source_policy(home, source).free
     except UsageError:
         return False  # it is gone, and nobody can say what it was
 
