@@ -36,7 +36,12 @@ from engine.diagnosis.signatures.candidate import (
 )
 from engine.diagnosis.signatures.cohort import cohort_candidates
 from engine.diagnosis.signatures.cover import greedy, signature
-from engine.diagnosis.signatures.find import open_positions, together, value_candidates
+from engine.diagnosis.signatures.find import (
+    by_chance,
+    open_positions,
+    together,
+    value_candidates,
+)
 from engine.diagnosis.table import Table, open_diff
 from engine.references import find_target
 from engine.sources import SourceInfo, find_source
@@ -143,7 +148,14 @@ class _Work:
             seconds=self.seconds,
         )
         grouped = False
-        for number, found in enumerate(search.run(open_positions(self.table, self.candidates))):
+        chance = by_chance(self.table, self.candidates)
+        positions = [p for p in open_positions(self.table, self.candidates) if p not in chance]
+        if chance:
+            self.notes.append(
+                "The output has several different rows per key. Which of them is compared is "
+                "chance, so columns that differ there alone were not computed again."
+            )
+        for number, found in enumerate(search.run(positions)):
             self.candidates += found
             self._tell()
             if not grouped and number + 1 >= _BEFORE_GROUPS:

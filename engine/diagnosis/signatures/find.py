@@ -101,3 +101,30 @@ def open_positions(table: Table, candidates: list[Candidate]) -> list[int]:
     if any(table.by_key[1:]):
         found.append(KEYS)
     return found
+
+
+def by_chance(table: Table, candidates: list[Candidate]) -> set[int]:
+    """The columns that differ only where a key has several different rows: another grain.
+
+    Which of these rows is compared is chance, so no change of the SQL can give these cells again.
+    """
+    repeated = table.by_key[3]
+    if not any(
+        c.id == "grain" and KEYS in c.cells and c.cells[KEYS].size >= _NEARLY * repeated
+        for c in candidates
+    ):
+        return set()
+    keys = ", ".join(f"k{n}" for n in range(len(table.keys)))
+    open_ = [c for c in table.columns if c.wrong and not c.lacking]
+    if not open_:
+        return set()
+    alone = ", ".join(f"count(*) FILTER (WHERE {c.wrong_here})" for c in open_)
+    row = table.con.execute(
+        f"SELECT {alone} FROM (SELECT * FROM diff QUALIFY "  # noqa: S608 - our own SQL
+        f"count(*) FILTER (WHERE key_status = 3) OVER (PARTITION BY {keys}) = 0) "
+        "WHERE key_status = 0"
+    ).fetchone()
+    counts = row or ()
+    return {
+        c.position for c, n in zip(open_, counts, strict=True) if int(n) <= (1 - _NEARLY) * c.wrong
+    }
