@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QColor,
     QFont,
     QMouseEvent,
+    QResizeEvent,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -26,6 +27,8 @@ from engine.prose import Piece
 from m4review.app.context import Context
 from m4review.prose.rows import DiffRow, pairs
 
+_PAUSE = 80
+"""Milliseconds after the last change of width before the columns follow it."""
 _BATCH = 10
 """Rows that are drawn at once; more follow when the window has nothing else to do."""
 
@@ -47,6 +50,7 @@ class DiffPage(QTextEdit):
         )
         self.setAccessibleName("What differs")
         self._rows: list[DiffRow] = []
+        self._head: QTextTable | None = None
         self._tables: list[QTextTable] = []
         self._first: dict[int, int] = {}
         self._marked: int | None = None
@@ -54,6 +58,10 @@ class DiffPage(QTextEdit):
         self._more = QTimer(self)
         self._more.setInterval(0)
         self._more.timeout.connect(self._draw_more)
+        self._fit = QTimer(self)
+        self._fit.setSingleShot(True)
+        self._fit.setInterval(_PAUSE)
+        self._fit.timeout.connect(self._fit_columns)
 
     def show_rows(self, rows: list[DiffRow], titles: tuple[str, str], *, beside: bool) -> None:
         """Draw rows, the first ones at once.
@@ -68,7 +76,7 @@ class DiffPage(QTextEdit):
         self.document().clear()
         self.document().setDocumentMargin(self._context.px(6))
         columns = 3 if beside else 2
-        table = self._insert(1, columns)
+        table = self._head = self._insert(1, columns)
         heads = ["", *titles] if beside else ["", f"{titles[0]} → {titles[1]}"]
         for column, text in enumerate(heads):
             self._put(table, 0, column, text, bold=True, background=self._context.theme.raised)
@@ -145,10 +153,28 @@ class DiffPage(QTextEdit):
         shape.setCellSpacing(0)
         shape.setMargin(0)
         shape.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
-        first = QTextLength(QTextLength.Type.FixedLength, px(128))
-        share = QTextLength(QTextLength.Type.PercentageLength, 100 / (columns - 1))
+        # Qt takes shares of the whole width, with the fixed column: what they share is the rest.
+        room = max(1.0, self.viewport().width() - 2 * self.document().documentMargin())
+        mark = min(px(112), room / 4)
+        first = QTextLength(QTextLength.Type.FixedLength, mark)
+        rest = 100 * (1 - (mark + px(6)) / room) / (columns - 1)  # lines have a width too
+        share = QTextLength(QTextLength.Type.PercentageLength, rest)
         shape.setColumnWidthConstraints([first, *[share] * (columns - 1)])
         return shape
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._fit.start()
+
+    def _fit_columns(self) -> None:
+        if self._head is None:
+            return
+        cursor = QTextCursor(self.document())
+        cursor.beginEditBlock()  # laid out once
+        for table in (self._head, *self._tables):
+            table.setFormat(self._format(table.columns()))
+        cursor.endEditBlock()
 
     def _draw(self, table: QTextTable, at: int, row: DiffRow) -> None:
         theme = self._context.theme

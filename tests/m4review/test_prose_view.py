@@ -153,6 +153,32 @@ def test_an_edited_text_is_held_against_what_was_signed(view: ProseDiffView) -> 
     assert model._first() is saved
 
 
+def test_both_columns_are_as_wide_in_a_narrow_panel_too(view: ProseDiffView) -> None:
+    view.beside.setChecked(True)
+    view.open(SOFA, edited())
+    rest(view)
+
+    def widths() -> list[float]:
+        layout = view.page.document().documentLayout()
+        found = []
+        for table in (view.page._head, view.page._tables[-1]):
+            assert table is not None
+            row = table.rows() - 1
+            at = [table.cellAt(row, column) for column in range(table.columns())]
+            blocks = [cell.firstCursorPosition().block() for cell in at]
+            lefts = [layout.blockBoundingRect(block).left() for block in blocks]
+            if len(set(lefts)) == 3:  # rows that are folded are one cell
+                found += [lefts[2] - lefts[1], layout.blockBoundingRect(blocks[2]).width()]
+        return found
+
+    for wide in (1000, 420):
+        view.resize(wide, 640)
+        wait(lambda: not view.page._fit.isActive(), 10)
+        rest(view)
+        assert max(widths()) - min(widths()) < 24  # but for the padding of a cell
+        assert view.page.horizontalScrollBar().maximum() == 0
+
+
 def test_hostile_text_is_shown_as_it_is(view: ProseDiffView) -> None:
     evil = '<img src="http://x.example/a.png"><b>bold</b> & more'
     view.compare("plain words\n", f"plain {evil}\n", "before", "after")
