@@ -44,7 +44,7 @@ DEFAULTS: dict[str, Any] = {
     # the diff
     "diff.widths": {},
     "diff.panel": True,
-    "diff.panel_width": 270,
+    "diff.panel_width": 290,
     "diff.only_bad_columns": False,
     "diff.columns": {},
 }

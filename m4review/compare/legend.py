@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from m4review.app.context import Context
 from m4review.app.widgets import label
@@ -30,6 +30,10 @@ def legend(context: Context, ratio: float) -> list[QWidget]:
         swatch.setPixmap(picture)
         words = label(f"{look.sign} {look.words}")
         words.setToolTip(look.about)
-        words.setContentsMargins(0, 0, context.px(10), 0)  # to its own swatch, not the next one
-        widgets += [swatch, words]
+        both = QWidget()  # the words keep to their own swatch
+        line = QHBoxLayout(both)
+        line.setContentsMargins(0, 0, context.px(10), 0)
+        line.addWidget(swatch)
+        line.addWidget(words)
+        widgets.append(both)
     return widgets

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from m4review.app.context import Context, Screen
+from m4review.app.flow import FlowLayout
 from m4review.app.links import Place
 from m4review.app.reports import save_report
 from m4review.app.tables import ListTable
@@ -62,7 +63,7 @@ class CompareScreen(Screen):
             tip="One HTML file without row-level data (Ctrl+Shift+S)",
         )  # fmt: skip
         self.bars = ChangeBars(context)
-        self.legend = QHBoxLayout()
+        self.legend = FlowLayout()
         self.counts = ListTable(context, "Changes by run and column")
         self.counts_model = counts_model(lambda: context.theme)
         self.rows = RowsPane(context, self.model)
@@ -244,7 +245,6 @@ class CompareScreen(Screen):
         clear(self.legend)
         for widget in legend(self.context, self.devicePixelRatioF()):
             self.legend.addWidget(widget)
-        self.legend.addStretch(1)
 
 
 def _summary(comparison: Comparison) -> str:

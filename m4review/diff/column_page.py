@@ -316,7 +316,8 @@ class ColumnPage(QWidget):
             "(logarithm); on the dashed line both are the same."
         )
         if found.beyond:
-            note += f" {found.beyond:,} pairs lie outside and are in the outermost squares."
+            lie = "pair lies outside and is" if found.beyond == 1 else "pairs lie outside and are"
+            note += f" {found.beyond:,} {lie} in the outermost squares."
         if found.left_out:
             note += f" {found.left_out:,} pairs with an infinite value are not drawn."
         if len(cells) > _LISTED:

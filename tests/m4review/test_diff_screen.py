@@ -566,7 +566,7 @@ def test_the_panel_is_put_away_with_a_key_and_its_width_remembered(
     window = open_window()
     screen = show_diff(window, made.path)
     sizes = screen.splitter.sizes()
-    assert abs(sizes[1] - 270) <= 2
+    assert abs(sizes[1] - 290) <= 2
     screen.splitter.moveSplitter(sizes[0] - 70, 1)  # as a mouse does
     window.close()
     again = open_window()
