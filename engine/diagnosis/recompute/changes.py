@@ -13,7 +13,7 @@ from engine.diagnosis.recompute.kinds import kind_changes
 from engine.diagnosis.recompute.mutation import Edit, Mutation, both_short, line, written
 from engine.diagnosis.recompute.slicing import Parsed, Slice
 from engine.diagnosis.recompute.units import unit_changes
-from engine.diagnosis.recompute.values import value_changes
+from engine.diagnosis.recompute.values import added_up, value_changes
 from engine.diagnosis.recompute.windows import window_changes
 
 _CHANGES = (condition_changes, value_changes, window_changes, kind_changes, unit_changes)
@@ -114,7 +114,7 @@ def _found(query: Parsed, number: int, target: str) -> Iterator[Grouped]:
         return
     place = "" if query.name == target else f", in {query.name}"
     stands = around = ""
-    for changes in _CHANGES:
+    for changes in (*_CHANGES, added_up) if query.name == target else _CHANGES:
         for name, new, words, parameters in changes(node):
             if not stands:
                 stands = around = line(written(node))

@@ -69,7 +69,7 @@ def _aggregate(node: exp.Expr) -> Iterator[Change]:
     }
     was = named[type(node)]
     for other, said in named.items():
-        if other is type(node):
+        if other is type(node) or (other is exp.Sum and type(node) is not exp.Avg):
             continue
         if other in (exp.Avg, exp.Sum) and is_time(inside):
             continue
@@ -96,6 +96,29 @@ def _aggregate(node: exp.Expr) -> Iterator[Change]:
             exp.Anonymous(this=function, expressions=[inside.copy(), clock.copy()]),
             f"the {said} instead of the {was} of {short(inside, 60)}",
             {"taken": said, "instead_of": was},
+        )
+
+
+def added_up(node: exp.Expr) -> Iterator[Change]:
+    """Values of the output added up, where one of several records is chosen.
+
+    Only where the sum is seen as such: what is compared with a bound further on is above it by any
+    sum of readings, so that would fit too much.
+    """
+    select = node.find_ancestor(exp.Select) if isinstance(node, exp.Max | exp.Min) else None
+    if (
+        select is not None
+        and select.parent is None
+        and select.args.get("group") is not None
+        and not isinstance(node.parent, exp.Window)
+        and not is_time(node.this)
+    ):
+        was = "highest" if isinstance(node, exp.Max) else "lowest"
+        yield (
+            "sum-aggregate",
+            exp.Sum(this=node.this.copy()),
+            f"the sum instead of the {was} of {short(node.this, 60)}",
+            {"taken": "sum", "instead_of": was},
         )
 
 

@@ -31,8 +31,12 @@ _DEFINITE = {
     "follows-from-parts",
     "sum-of-parts",
     "neighbouring-row",
+    "shifted-keys",
 }
 """What fits nearly all mismatches by chance no more: nothing further is looked for then."""
+_DEFINITE_KEYS = {"truncated-output", "shifted-keys"}
+_MANY_KEYS = 20
+"""Rows that one of these must explain to be no chance."""
 _NEARLY = 0.95
 
 
@@ -98,7 +102,15 @@ def open_positions(table: Table, candidates: list[Candidate]) -> list[int]:
             )
             if not done:
                 found.append(i)
-    if any(table.by_key[1:]):
+    keys = sum(table.by_key[1:])
+    done = any(
+        c.id in _DEFINITE_KEYS
+        and KEYS in c.cells
+        and c.cells[KEYS].size >= max(_MANY_KEYS, _NEARLY * keys)
+        and c.broken <= (1 - _NEARLY) * keys
+        for c in candidates
+    )
+    if keys and not done:
         found.append(KEYS)
     return found
 
