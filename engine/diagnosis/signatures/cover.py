@@ -199,6 +199,7 @@ def _untold(chosen: Chosen) -> str:
         other.words.removeprefix(start).rstrip(".")
         for other in chosen.alike
         if other.change is not None
+        and other.words != chosen.candidate.words
         and (other.change.query, other.change.before) == (change.query, change.before)
     ]
     told = list(dict.fromkeys(others))[:_SAME_PLACE]
