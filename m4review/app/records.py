@@ -10,6 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from m4review.app.theme import Theme
+from m4review.app.tips import as_written
 
 R = TypeVar("R")
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -101,7 +102,7 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         if role == Qt.ItemDataRole.DisplayRole:
             return column.text(record)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return column.tip(record) if column.tip else column.text(record)
+            return as_written(column.tip(record) if column.tip else column.text(record))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.numeric else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from engine.base.errors import M4Error
 from m4review.app import icons
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 
 Role = Literal["title", "heading", "section", "muted", "figure", "plain"]
 Tone = Literal["good", "bad", "warn", "plain"]
@@ -49,7 +50,7 @@ class ElidedLabel(QLabel):
 
     def setText(self, text: str) -> None:
         super().setText(text)
-        self.setToolTip(text)
+        self.setToolTip(as_written(text))
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()
@@ -134,7 +135,7 @@ def button(
     """A push button that calls `clicked`."""
     result = IconButton(context, text, icon, main=main)
     if tip:
-        result.setToolTip(tip)
+        result.setToolTip(as_written(tip))
     result.clicked.connect(lambda _=False: clicked())
     return result
 

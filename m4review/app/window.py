@@ -32,6 +32,7 @@ from m4review.app.links import DATA, MODELS, PLAN, QUEUE, REVIEWS, RUNS, WORKLIS
 from m4review.app.palette import Palette
 from m4review.app.settings import zoom_step
 from m4review.app.theme import Mode
+from m4review.app.tips import as_written
 from m4review.app.widgets import ElidedLabel, fit_pages, label
 from m4review.compare.view import CompareScreen
 from m4review.data.view import DataScreen
@@ -233,7 +234,7 @@ class MainWindow(QMainWindow):
 
     def _nav(self, tip: str, clicked: Callable[[], object]) -> QToolButton:
         result = QToolButton()
-        result.setToolTip(tip)
+        result.setToolTip(as_written(tip))
         result.setAccessibleName(tip.partition(" ")[0])
         result.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         result.clicked.connect(lambda _=False: clicked())

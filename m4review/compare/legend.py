@@ -7,6 +7,7 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 from m4review.app.widgets import label
 from m4review.compare.words import DRAWN, LOOKS
 
@@ -29,7 +30,7 @@ def legend(context: Context, ratio: float) -> list[QWidget]:
         swatch = QLabel()
         swatch.setPixmap(picture)
         words = label(f"{look.sign} {look.words}")
-        words.setToolTip(look.about)
+        words.setToolTip(as_written(look.about))
         both = QWidget()  # the words keep to their own swatch
         line = QHBoxLayout(both)
         line.setContentsMargins(0, 0, context.px(10), 0)

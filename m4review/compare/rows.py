@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from engine.diagnosis.compare import Comparison
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
+from m4review.app.tips import as_written
 from m4review.app.widgets import ColumnScroll, ElidedLabel, button, label
 from m4review.compare.reader import PAGE, AlignedRow, Page
 from m4review.compare.viewmodel import CompareViewModel
@@ -91,7 +92,7 @@ class RowsPane(QWidget):
             chip.setCheckable(True)
             chip.setChecked(True)
             chip.setAutoDefault(False)
-            chip.setToolTip(look.about)
+            chip.setToolTip(as_written(look.about))
             chip.clicked.connect(lambda on, which=change: self._model.toggle(which, on))
             self.chips[change] = chip
             line.addWidget(chip)
@@ -174,7 +175,7 @@ class RowsPane(QWidget):
     def _put(self, table: QTableWidget, at: int, texts: list[str]) -> None:
         for number, text in enumerate(texts):
             item = QTableWidgetItem(text)
-            item.setToolTip(text)
+            item.setToolTip(as_written(text))
             table.setItem(at, number, item)
 
     def _show_row(self, at: int) -> None:

@@ -18,6 +18,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 from m4review.app.widgets import label
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Chart(QWidget):
             if event.type() == QEvent.Type.MouseMove:
                 hand = Qt.CursorShape.PointingHandCursor
                 self.plot.setCursor(hand if mark >= 0 else Qt.CursorShape.ArrowCursor)
-                self.plot.setToolTip(self._tip(mark))
+                self.plot.setToolTip(as_written(self._tip(mark)))
             elif event.type() == QEvent.Type.MouseButtonRelease and mark >= 0:
                 self._point_out(mark)
                 self.chosen.emit(mark)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 from m4review.app.typing_first import TYPE_AHEAD
 from m4review.app.widgets import button, label
 from m4review.diff.arrange import Arrangement, plain
@@ -72,7 +73,7 @@ class ColumnsPanel(QWidget):
                 kept = "  (beside the keys)" if at in arrangement.frozen else ""
                 text = f"{scored.name}   {percent(layout.match_rate(at))}{kept}"
                 item = QListWidgetItem(text)
-                item.setToolTip(text)
+                item.setToolTip(as_written(text))
                 item.setData(_COLUMN, at)
                 item.setFlags(
                     Qt.ItemFlag.ItemIsEnabled

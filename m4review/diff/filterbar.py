@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
+from m4review.app.tips import as_written
 from m4review.app.widgets import button, label
 from m4review.diff.condition import is_field, names
 from m4review.diff.layout import CellStatus, KeyStatus, Layout
@@ -122,7 +123,7 @@ class FilterBar(QWidget):
             chip = QPushButton()
             chip.setCheckable(True)
             chip.setProperty("kind", "chip")
-            chip.setToolTip(f"{tip}. Several kinds may be chosen.")
+            chip.setToolTip(as_written(f"{tip}. Several kinds may be chosen."))
             chip.setAccessibleName(words)
             chip.toggled.connect(lambda on, which=kind: self._model.toggle_kind(which, on))
             self.chips[kind] = chip
@@ -186,9 +187,11 @@ class FilterBar(QWidget):
         )
         offered = [name for name in names(layout) if not is_field(name)]
         self.sql.setToolTip(
-            "A condition over the columns of an export, in SQL; Enter applies it.\n"
-            + "\n".join(offered[:_OFFERED])
-            + (f"\n… and {len(offered) - _OFFERED} more" if len(offered) > _OFFERED else "")
+            as_written(
+                "A condition over the columns of an export, in SQL; Enter applies it.\n"
+                + "\n".join(offered[:_OFFERED])
+                + (f"\n… and {len(offered) - _OFFERED} more" if len(offered) > _OFFERED else "")
+            )
         )
         self._follow()
 
@@ -231,7 +234,9 @@ class FilterBar(QWidget):
             )
             self.chosen.setText(f"{shown}   ×")
             self.chosen.setAccessibleName(f"Only: {query.chosen.words}")
-            self.chosen.setToolTip(f"Shows only: {query.chosen.words}\nClick to take it away.")
+            self.chosen.setToolTip(
+                as_written(f"Shows only: {query.chosen.words}\nClick to take it away.")
+            )
         self.clear.setEnabled(not query.plain or query.column is not None)
         self._count()
 

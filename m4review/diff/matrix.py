@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from engine.diagnosis.columns import Confusion, MatrixCell
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 
 _WIDEST = 190
 _MOST = 560
@@ -78,7 +79,7 @@ class MatrixTable(QTableWidget):
                 item.setTextAlignment(middle)
                 if cell is None:
                     item.setForeground(QColor(theme.muted))
-                    item.setToolTip(f"{self._words(reference, agent)}: no row")
+                    item.setToolTip(as_written(f"{self._words(reference, agent)}: no row"))
                 else:
                     same = reference == agent and reference < self._found.named
                     tint = QColor(theme.good if same else theme.different)
@@ -86,7 +87,9 @@ class MatrixTable(QTableWidget):
                     tint.setAlphaF(_FAINTEST + (_STRONGEST - _FAINTEST) * part * 0.6)
                     item.setBackground(tint)
                     item.setForeground(QColor(theme.text))
-                    item.setToolTip(f"{self._words(reference, agent)}: {cell.count:,} rows")
+                    item.setToolTip(
+                        as_written(f"{self._words(reference, agent)}: {cell.count:,} rows")
+                    )
                 self.setItem(row, column, item)
         header = self.horizontalHeader()
         header.setSectionsClickable(False)
@@ -101,7 +104,7 @@ class MatrixTable(QTableWidget):
         ):
             for at, level in enumerate(levels):
                 if (head := head_of(at)) is not None:
-                    head.setToolTip(self._found.levels[level])
+                    head.setToolTip(as_written(self._found.levels[level]))
         self.resizeRowsToContents()
         bar = self.horizontalScrollBar().sizeHint().height()
         height = header.sizeHint().height() + self.verticalHeader().length() + bar + 8

@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 )
 
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 from m4review.app.widgets import clear, label
 from m4review.diff.layout import (
     CELL_GLYPHS,
@@ -331,7 +332,9 @@ class ColumnPanel(QWidget):
             cells = (one, other, f"{counted.count:,}")
             for column, text in enumerate(cells):
                 item = QTableWidgetItem(text)
-                item.setToolTip(f"{text}\n{percent(counted.count / statistics.mismatches)} of them")
+                item.setToolTip(
+                    as_written(f"{text}\n{percent(counted.count / statistics.mismatches)} of them")
+                )
                 if column == 2:  # noqa: PLR2004 - the count
                     item.setTextAlignment(
                         Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

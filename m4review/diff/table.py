@@ -20,6 +20,7 @@ from PySide6.QtCore import (
     QTimer,
 )
 
+from m4review.app.tips import as_written
 from m4review.diff.arrange import Arrangement, plain
 from m4review.diff.layout import (
     CELL_WORDS,
@@ -324,7 +325,7 @@ class DiffModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return cell_text(record, column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tool_tip(record, column)
+            return as_written(tool_tip(record, column))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return spoken(record, column)
         return None
@@ -340,7 +341,7 @@ class DiffModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return header_text(column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return self._header_tip(column)
+            return as_written(self._header_tip(column))
         return None
 
     def _header_tip(self, column: TableColumn) -> str:

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
 
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 from m4review.diff.layout import percent
 
 _TALLEST = 300
@@ -58,7 +59,7 @@ class ValueTable(QTableWidget):
             share = percent(row.count / whole) if whole else "–"
             for column, text in enumerate((row.words, f"{row.count:,}", share)):
                 item = QTableWidgetItem(text)
-                item.setToolTip(f"{row.words}: {row.count:,} rows ({share})")
+                item.setToolTip(as_written(f"{row.words}: {row.count:,} rows ({share})"))
                 if column:
                     item.setTextAlignment(right)
                 self.setItem(at, column, item)

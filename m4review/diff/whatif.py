@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from engine.diagnosis.columns import TolerancePoint
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
+from m4review.app.tips import as_written
 from m4review.app.widgets import button, label, set_tone
 from m4review.diff.layout import Layout, percent
 from m4review.diff.viewmodel import DiffViewModel
@@ -183,7 +184,7 @@ class WhatIfBar(QFrame):
         """The whole number stands in the field; what has no room there is at its end."""
         self.value.setText(printed(float(tolerance)))
         self.value.setCursorPosition(0)
-        self.value.setToolTip(self.value.text())
+        self.value.setToolTip(as_written(self.value.text()))
 
     def _apply_slider(self) -> None:
         step = self.slider.value()

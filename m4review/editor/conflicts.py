@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from engine.editing.merge import Merge, Piece
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 from m4review.app.widgets import ColumnScroll, button, clear, label
 
 CHOICES = ("mine", "theirs", "both")
@@ -110,7 +111,7 @@ class ConflictPanel(QFrame):
         text.setTabChangesFocus(True)
         text.setProperty("code", True)
         text.setAccessibleName(title)
-        text.setToolTip("Before both changes:\n" + ("\n".join(base) or "(nothing)"))
+        text.setToolTip(as_written("Before both changes:\n" + ("\n".join(base) or "(nothing)")))
         height = text.fontMetrics().lineSpacing() * min(10, len(lines) + 2)
         text.setFixedHeight(height + self._context.px(24))
         text.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLineEdit, QPushButton
 from engine.base.errors import UsageError
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
+from m4review.app.tips import as_written
 from m4review.app.widgets import button, label, set_tone
 from m4review.editor.find import MOST, Wanted, places, replaced
 from m4review.editor.pane import TextPane
@@ -66,7 +67,7 @@ class FindBar(QFrame):
         made = QPushButton(text)
         made.setCheckable(True)
         made.setProperty("kind", "chip")
-        made.setToolTip(tip)
+        made.setToolTip(as_written(tip))
         made.setAccessibleName(tip.partition(" (")[0])
         made.setShortcut(key)
         made.setAutoDefault(False)

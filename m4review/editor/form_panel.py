@@ -19,6 +19,7 @@ from engine.editing.form import (
 )
 from engine.editing.texts import Kind
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 from m4review.app.widgets import ColumnScroll, clear, label
 
 
@@ -88,7 +89,7 @@ class FormPanel(QWidget):
             self._rows.addWidget(name)
             widget = self._widget(field)
             widget.setAccessibleName(field.label)
-            widget.setToolTip(field.help)
+            widget.setToolTip(as_written(field.help))
             name.setBuddy(widget)
             self.widgets[field.name] = widget
             self._rows.addWidget(widget)

@@ -27,6 +27,7 @@ from engine.workbench import TextFinding
 from m4review.app import icons
 from m4review.app.application import MONOSPACE
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 from m4review.editor.colours import Colours
 from m4review.editor.typing import Typing, units
 
@@ -228,7 +229,7 @@ class TextPane(QPlainTextEdit):
     def tell_line(self, y: int, where: QPoint) -> None:
         """What was found in the line, as a tool tip."""
         found = self._by_line.get(self.line_at(y), [])
-        QToolTip.showText(where, "\n\n".join(map(words, found)) if found else "", self)
+        QToolTip.showText(where, as_written("\n\n".join(map(words, found)) if found else ""), self)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -250,7 +251,7 @@ class TextPane(QPlainTextEdit):
             for finding in self._by_line.get(cursor.blockNumber() + 1, ())
             if (span := self._span(finding)) is not None and span[0] <= at <= span[1]
         ]
-        QToolTip.showText(event.globalPos(), "\n\n".join(map(words, found)), self)
+        QToolTip.showText(event.globalPos(), as_written("\n\n".join(map(words, found))), self)
 
     # --- going about
 

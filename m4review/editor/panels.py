@@ -21,6 +21,7 @@ from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.records import Column, RecordModel
 from m4review.app.tables import ListTable
+from m4review.app.tips import as_written
 from m4review.app.widgets import ColumnScroll, button, clear, label
 from m4review.editor.pane import TONES
 
@@ -93,7 +94,7 @@ class Outline(QListWidget):
         for heading in headings:
             text = heading.text or "(no words)"
             item = QListWidgetItem("   " * (heading.level - top) + text)
-            item.setToolTip(text)
+            item.setToolTip(as_written(text))
             self.addItem(item)
 
     def follow(self, line: int) -> None:
@@ -230,7 +231,7 @@ class Concern(QFrame):
         name.setStyleSheet("font-weight: 600;")
         line.addWidget(name, 0, Qt.AlignmentFlag.AlignTop)
         text = label(effect_words(effect), wrap=True)
-        text.setToolTip("\n".join(f"line {f.line}: {f.message}" for f in effect.appear))
+        text.setToolTip(as_written("\n".join(f"line {f.line}: {f.message}" for f in effect.appear)))
         line.addWidget(text, 1)
         self._rows.addLayout(line)
 

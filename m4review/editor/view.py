@@ -27,6 +27,7 @@ from m4review.app import icons
 from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
 from m4review.app.links import Place
+from m4review.app.tips import as_written
 from m4review.app.widgets import ElidedLabel, ErrorPanel, button, page_layout, set_tone
 from m4review.editor.conflicts import ConflictPanel
 from m4review.editor.findbar import FindBar
@@ -153,7 +154,7 @@ class EditorScreen(Screen):
 
     def _toggle(self, name: str, text: str, tip: str) -> QPushButton:
         made = QPushButton(text)
-        made.setToolTip(tip)
+        made.setToolTip(as_written(tip))
         made.setCheckable(True)
         made.setProperty("kind", "chip")
         made.setAutoDefault(False)
@@ -332,7 +333,7 @@ class EditorScreen(Screen):
             text = f"{text}: {model.error.text}"
             self.state.setText(text)
             kept = "\nWhat you typed is kept in the home folder." if model.kept else ""
-            self.state.setToolTip(f"{text}\n{model.error.todo or ''}{kept}")
+            self.state.setToolTip(as_written(f"{text}\n{model.error.todo or ''}{kept}"))
         else:
             self.state.setText(text)
         set_tone(self.state, tone)  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from m4review.app import icons
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.highlight import SqlHighlighter
+from m4review.app.tips import as_written
 from m4review.app.widgets import button, label
 from m4review.evidence.groups import Group, range_of
 from m4review.evidence.pictures import Histogram, ShareBar
@@ -38,7 +39,7 @@ def badge_row(context: Context, sign: Sign) -> tuple[QLabel, QLabel]:
     shade = colour(sign, context.theme)
     icon.setPixmap(icons.pixmap(sign.icon, shade, context.px(18), 2.0))
     word.setStyleSheet(f"color: {shade}; font-weight: 600;")
-    word.setToolTip(sign.tip)
+    word.setToolTip(as_written(sign.tip))
     return icon, word
 
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 from engine.claims.values import BINS
 from m4review.app.context import Context
 from m4review.app.plots import calm
+from m4review.app.tips import as_written
 from m4review.app.widgets import label
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class ShareBar(QWidget):
         super().__init__()
         self._context, self.share = context, max(0.0, min(1.0, share))
         self.setAccessibleName(f"{name}: {share:.1%}")
-        self.setToolTip(f"{name}: {share:.1%}")
+        self.setToolTip(as_written(f"{name}: {share:.1%}"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 from engine.claims import Unread
 from m4review.app import icons
 from m4review.app.context import Context
+from m4review.app.tips import as_written
 from m4review.evidence.groups import Group, Section
 from m4review.evidence.words import OUTCOMES, Sign, colour, text_title
 
@@ -134,7 +135,7 @@ class EvidenceTree(QTreeView):
         font = self.font()
         font.setBold(True)
         item.setFont(font)
-        item.setToolTip(title)
+        item.setToolTip(as_written(title))
         return item
 
     def _row(self, sign: Sign, line: int, shown: str, about: object) -> list[QStandardItem]:
@@ -142,11 +143,11 @@ class EvidenceTree(QTreeView):
         first = QStandardItem(icons.icon(sign.icon, colour(sign, theme)), sign.word)
         first.setForeground(QColor(colour(sign, theme)))
         first.setData(about, _ROLE)
-        first.setToolTip(sign.tip)
+        first.setToolTip(as_written(sign.tip))
         number = QStandardItem(str(line))
         number.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         words = QStandardItem(shown)
-        words.setToolTip(shown)
+        words.setToolTip(as_written(shown))
         return [first, number, words]
 
     def _restore(self, before: Group | None) -> None:

@@ -28,6 +28,7 @@ from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.jobs import Progress
 from m4review.app.links import DATA
+from m4review.app.tips import as_written
 from m4review.app.widgets import (
     ColumnScroll,
     ElidedLabel,
@@ -189,7 +190,7 @@ class EvidencePanel(QWidget):
             chip.setCheckable(True)
             chip.setChecked(not hidden.get(outcome, False))
             chip.setProperty("kind", "chip")
-            chip.setToolTip(OUTCOMES[outcome].tip)
+            chip.setToolTip(as_written(OUTCOMES[outcome].tip))
             chip.toggled.connect(lambda _: self._outcomes_chosen())
             self.chips[outcome] = chip
             line.addWidget(chip)
@@ -437,7 +438,7 @@ class EvidencePanel(QWidget):
     def _progressed(self, progress: Progress) -> None:
         self.bar.setRange(0, 100)
         self.bar.setValue(round(100 * (progress.share or 0)))
-        self.bar.setToolTip(progress.text)
+        self.bar.setToolTip(as_written(progress.text))
 
     def _failed(self, error: M4Error) -> None:
         self.errors.show_error(error)

@@ -26,6 +26,7 @@ from m4review.app.context import Context, Screen
 from m4review.app.jobs import Progress, duration
 from m4review.app.jobs_view import progress_text
 from m4review.app.links import Place
+from m4review.app.tips import as_written
 from m4review.app.widgets import (
     ColumnScroll,
     ErrorPanel,
@@ -63,7 +64,7 @@ class DropZone(QFrame):
         """Name the chosen file."""
         self._name.setText(path.name if path else "Drop a .sql or .py file here")
         self._name.setProperty("role", "plain" if path else "muted")
-        self._name.setToolTip(str(path) if path else "")
+        self._name.setToolTip(as_written(str(path) if path else ""))
         self._name.style().unpolish(self._name)
         self._name.style().polish(self._name)
 

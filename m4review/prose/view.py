@@ -12,6 +12,7 @@ from engine.base.errors import M4Error
 from engine.workbench import TextVersion
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
+from m4review.app.tips import as_written
 from m4review.app.widgets import ElidedLabel, ErrorPanel, button, label
 from m4review.prose.page import DiffPage
 from m4review.prose.rows import DiffRow, as_text, rows_of, summary
@@ -223,5 +224,5 @@ def _chip(text: str, tip: str) -> QPushButton:
     chip = QPushButton(text)
     chip.setCheckable(True)
     chip.setProperty("kind", "chip")
-    chip.setToolTip(tip)
+    chip.setToolTip(as_written(tip))
     return chip

@@ -24,6 +24,7 @@ from engine.workbench.review_types import ReviewOverview, TaskStanding
 from m4review.app import icons
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
+from m4review.app.tips import as_written
 from m4review.app.widgets import label
 from m4review.review.words import (
     STANDING_SIGNS,
@@ -180,7 +181,7 @@ class ProgressPanel(QWidget):
         row.setData(1, _SIGNS, signs_of(each))
         items = each.outcome.items if each.outcome is not None else ()
         told = "\n".join(f"{i.item.title}: {full_words(i.standing)}" for i in items)
-        row.setToolTip(1, told or full_words("unassigned"))
+        row.setToolTip(1, as_written(told or full_words("unassigned")))
         row.setData(1, Qt.ItemDataRole.AccessibleTextRole, brief(each.outcome))
         row.setToolTip(3, "✓ has signed, … has not")
         return row

@@ -25,6 +25,7 @@ from m4review.app.context import Context, Screen
 from m4review.app.flow import FlowLayout
 from m4review.app.links import RUNS, Place
 from m4review.app.reports import save_report
+from m4review.app.tips import as_written
 from m4review.app.widgets import (
     ElidedLabel,
     ErrorPanel,
@@ -324,7 +325,7 @@ class RunScreen(Screen):
             f"{run.agent} · {run.model}  |  source {run.source}  |  {run.condition}, {run.schema}"
             f"  |  trial {run.trial}  |  started {when(run.started_at)}  |  took {took(run)}"
         )
-        self._line.setToolTip(setting_words(run.condition, run.schema))
+        self._line.setToolTip(as_written(setting_words(run.condition, run.schema)))
         self._buttons(page)
         self._fill_head(page)
         self._fill_figures(page)
@@ -365,7 +366,7 @@ class RunScreen(Screen):
         badges.addWidget(badge(state_words(run), "bad" if failed else "plain"))
         if not page.record.publishable and not run.live:
             tip = badge("not publishable", "warn")
-            tip.setToolTip(page.record.publishable_reason)
+            tip.setToolTip(as_written(page.record.publishable_reason))
             badges.addWidget(tip)
         badges.addStretch(1)
         words.addLayout(badges)
@@ -480,7 +481,7 @@ class RunScreen(Screen):
         for row, (name, value, meaning) in enumerate(page.figures):
             title = label(name)
             if name == NMAE:
-                title.setToolTip(ORDERED_NMAE)
+                title.setToolTip(as_written(ORDERED_NMAE))
             grid.addWidget(title, row, 0)
             figure = label(value)
             figure.setAlignment(Qt.AlignmentFlag.AlignRight)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPlainTextEdit, QVBoxLayou
 from engine.workbench import SqlPart
 from m4review.app.context import Context
 from m4review.app.highlight import SqlHighlighter
+from m4review.app.tips import as_written
 from m4review.app.widgets import label
 
 
@@ -41,7 +42,7 @@ class SqlView(QWidget):
             lines += [*part.text.strip().splitlines(), "", ""]
             self.jump.addItem(f"{number}  {part.title}")
             tip = f"{part.purpose}\nDeviations from the public code: {part.deviations}"
-            self.jump.setItemData(number - 1, tip, Qt.ItemDataRole.ToolTipRole)
+            self.jump.setItemData(number - 1, as_written(tip), Qt.ItemDataRole.ToolTipRole)
         self.text.setPlainText("\n".join(lines))
         box = QVBoxLayout(self)
         edge = context.px(6)

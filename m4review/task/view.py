@@ -21,6 +21,7 @@ from m4review.app.context import Context, Screen
 from m4review.app.links import Place
 from m4review.app.markdown import SafeBrowser
 from m4review.app.tables import ListTable
+from m4review.app.tips import as_written
 from m4review.app.widgets import ElidedLabel, ErrorPanel, badge, button, clear, label, page_layout
 from m4review.run.table import runs_model
 from m4review.run.words import MODES
@@ -200,7 +201,7 @@ class TaskScreen(Screen):
         self._description.setVisible(bool(task.description))
         clear(self._badges)
         mode = badge(task.mode, "plain")
-        mode.setToolTip(MODES[task.mode])
+        mode.setToolTip(as_written(MODES[task.mode]))
         self._badges.addWidget(mode)
         self._badges.addWidget(badge(task.difficulty, "plain"))
         self._badges.addWidget(badge(_SOURCES[task.source_kind], "plain"))

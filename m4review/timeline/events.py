@@ -14,6 +14,7 @@ from m4review.app.flow import FlowLayout
 from m4review.app.records import AnyIndex, Column, RecordModel
 from m4review.app.tables import ListTable
 from m4review.app.theme import Theme
+from m4review.app.tips import as_written
 from m4review.timeline.symbols import role_icon
 from m4review.timeline.words import LOOKS, ROLES, Clock, value_words
 
@@ -147,7 +148,7 @@ class RoleChips(QWidget):
             chip.setCheckable(True)
             chip.setChecked(True)
             chip.setAutoDefault(False)
-            chip.setToolTip(LOOKS[role].about)
+            chip.setToolTip(as_written(LOOKS[role].about))
             chip.toggled.connect(lambda on, which=role: self.toggled.emit(which, on))
             self.chips[role] = chip
             line.addWidget(chip)

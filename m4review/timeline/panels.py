@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from engine.diagnosis.lineage import Step, Value
 from m4review.app.context import Context
 from m4review.app.highlight import SqlHighlighter
+from m4review.app.tips import as_written
 from m4review.app.widgets import ColumnScroll, Tone, button, clear, label, set_tone
 from m4review.diff.layout import MATCHES
 from m4review.diff.words import difference_words, words_of
@@ -191,7 +192,7 @@ class StepsPanel(QWidget):
             parent = stack[-1][1] if stack else self.tree.invisibleRootItem()
             item = QTreeWidgetItem(parent, [step.name, shown_value(step.value)])
             item.setData(0, _STEP, step)
-            item.setToolTip(0, f"{step.name}\n{step.expression}")
+            item.setToolTip(0, as_written(f"{step.name}\n{step.expression}"))
             stack.append((step.depth, item))
             below = {other.name for other in steps}
             for name, value in step.inputs.items():

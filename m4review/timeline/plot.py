@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QToolTip
 from engine.diagnosis.lineage import Role
 from m4review.app.context import Context
 from m4review.app.plots import calm
+from m4review.app.tips import as_written
 from m4review.timeline.axis import TimeAxis
 from m4review.timeline.labels import Room, placed
 from m4review.timeline.symbols import brush_of, pen_of
@@ -214,7 +215,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
                     pen=pyqtgraph.mkPen(theme.accent, width=1.5 * self._context.zoom),
                 )  # fmt: skip
                 region.setZValue(-20)
-                region.setToolTip(span.words)
+                region.setToolTip(as_written(span.words))
                 self._keep(region)
             name = "window" if len(tracks.windows) == 1 else f"window {number + 1}"
             self._edges(span, name, theme.accent, Qt.PenStyle.SolidLine, number)
@@ -236,7 +237,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
                 line = self._line(
                     at, f"{name} {which}", colour, style, number, left=which == "ends"
                 )
-                line.setToolTip(span.words)
+                line.setToolTip(as_written(span.words))
 
     def _line(
         self, at: float, words: str, colour: str, style: Qt.PenStyle, number: int, *,
@@ -462,7 +463,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             return
         words = event_words(self.tracks.events[event], self.clock)
         self.pointed.emit(f"{when}  ·  " + words.replace("\n", "  ·  "))
-        QToolTip.showText(self.mapToGlobal(self.mapFromScene(at)), words, self)
+        QToolTip.showText(self.mapToGlobal(self.mapFromScene(at)), as_written(words), self)
 
     def _clicked(self, event: Any) -> None:
         found = self.nearest(event.scenePos())

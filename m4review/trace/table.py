@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor
 
 from engine.agents.traces import TraceStep
 from m4review.app.theme import Theme
+from m4review.app.tips import as_written
 from m4review.trace.steps import Steps, Told, number_of, step_of
 from m4review.trace.words import (
     KINDS,
@@ -150,7 +151,7 @@ class StepTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(step, column)
         if role == Qt.ItemDataRole.ToolTipRole and column == WHAT:
-            return one_line(step)
+            return as_written(one_line(step))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column in _RIGHT else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter

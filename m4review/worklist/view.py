@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
 from m4review.app.links import DATA, Place
+from m4review.app.tips import as_written
 from m4review.app.widgets import EmptyState, ErrorPanel, button, label, page_layout
 from m4review.run.words import (
     MODES,
@@ -199,14 +200,14 @@ class WorklistScreen(Screen):
             ],
         )
         row.setData(0, Qt.ItemDataRole.UserRole, task.name)
-        row.setToolTip(0, task.description)
-        row.setToolTip(1, MODES[task.mode])
+        row.setToolTip(0, as_written(task.description))
+        row.setToolTip(1, as_written(MODES[task.mode]))
         row.setTextAlignment(_REWARD, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         reference = item.reference
         tone = {"ready": "good", "stale": "warn"}.get(reference.state if reference else "", "muted")
         row.setForeground(4, QColor(getattr(theme, tone)))
         if reference is not None and reference.why:
-            row.setToolTip(4, reference.why)
+            row.setToolTip(4, as_written(reference.why))
         strict = strict_tone(run.strict_pass) if run else ""
         row.setForeground(8, QColor(getattr(theme, strict or "muted")))
         if run is None:

@@ -31,6 +31,7 @@ from engine.reviews.verdicts import ANSWERS, SEVERITIES
 from m4review.app import icons
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
+from m4review.app.tips import as_written
 from m4review.app.widgets import button, label, set_tone
 from m4review.review.marks import answer_icon
 from m4review.review.sheet.viewmodel import Kind, ReviewViewModel
@@ -134,7 +135,7 @@ class AttachmentList(RowList):
             for number, value in enumerate(entry.get(kind) or []):
                 item = QListWidgetItem(icons.icon(name, theme.muted), attachment_words(kind, value))
                 item.setData(Qt.ItemDataRole.UserRole, (kind, number, value))
-                item.setToolTip(_KEEP if kind == "rows" else item.text())
+                item.setToolTip(as_written(_KEEP if kind == "rows" else item.text()))
                 self.addItem(item)
         self.setCurrentRow(max(0, min(at, self.count() - 1)))
         self.setVisible(self.count() > 0)
@@ -248,7 +249,7 @@ class AnswerPanel(QWidget):
         chip.setCheckable(True)
         chip.setAutoDefault(False)
         chip.setProperty("kind", "chip")
-        chip.setToolTip(tip)
+        chip.setToolTip(as_written(tip))
         return chip
 
     def _pick(self, severity: str, _checked: bool = False) -> None:

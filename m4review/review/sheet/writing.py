@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from engine.base.errors import M4Error
 from m4review.app.context import Context
 from m4review.app.links import parse
+from m4review.app.tips import as_written
 from m4review.app.widgets import ColumnScroll, button, label, set_tone
 from m4review.evidence.view import EvidencePanel
 from m4review.review.changes import ChangesPanel
@@ -172,7 +173,7 @@ class WritingPanel(QWidget):
             for name in sheet.sources:
                 self.source.addItem(name, name)
             self.source.setCurrentIndex(max(0, self.source.findData(sheet.draft["source"] or "")))
-        self.source.setToolTip(_BINDS if sheet.sources else f"{_BINDS} {_NOT_BUILT}")
+        self.source.setToolTip(as_written(_BINDS if sheet.sources else f"{_BINDS} {_NOT_BUILT}"))
         self._look_at_evidence()
         self._texts_changed()
         self._item_changed()
@@ -242,7 +243,7 @@ class WritingPanel(QWidget):
             said = f"{verdict}, incomplete"
         row.setText(f"{title}:  {said}")
         row.setIcon(answer_icon(self._context.theme, verdict))
-        row.setToolTip("; ".join(self._model.missing.get(item, ())))
+        row.setToolTip(as_written("; ".join(self._model.missing.get(item, ()))))
 
     def _fill_state(self) -> None:
         model, sheet = self._model, self._model.sheet
