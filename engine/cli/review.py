@@ -139,6 +139,7 @@ def status(context: CliContext) -> None:
     """What waits for you, and how far every task is."""
     desk = desk_of(context)
     state = desk.state()
+    acts.forget_signed(desk, state)
     found = worklist(desk, state)
     index.rebuild(desk)
     document = {

@@ -90,6 +90,11 @@ def save(context: CliContext, file: str) -> None:
 def _say_saved(context: CliContext, saved: form_files.Saved) -> None:
     text = f"Kept, encrypted: {saved.answered} of {saved.asked} items have an answer."
     context.result(asdict(saved), text=text)
+    if saved.again:
+        context.say(
+            "A text was changed, or another source is looked at, since you answered "
+            f"{', '.join(saved.again)}: answer again. Your words are kept."
+        )
     verb = "submit" if saved.kind == "review" else "adjudicate"
     context.say(f"To sign it: m4bench review {verb} --task {saved.task}")
 

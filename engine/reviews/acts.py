@@ -15,7 +15,7 @@ from engine.claims import tells_small_counts
 from engine.reviews import bodies, ledger, texts
 from engine.reviews.canonical import sha256
 from engine.reviews.checklist import newest
-from engine.reviews.drafts import forget_drafts
+from engine.reviews.drafts import check_form_is_in, forget_drafts
 from engine.reviews.entry import Entry
 from engine.reviews.forms import decisions_in, verdicts_in
 from engine.reviews.identity import Signer, my_author, my_signer, new_signer
@@ -182,6 +182,7 @@ def sign(desk: Desk, data: Mapping[str, Any]) -> Entry:
         given, rows = verdicts_in(data, now)
         _no_small_counts(desk, given)
         verdicts = complete(assignment.checklist, assignment.body.items, given)
+        check_form_is_in(place, assignment.body.task, assignment.id, data)
         binds = texts.hashes(now)
         sealed, key = seal(signer, verdicts, bound(assignment.id, signer.author, binds))
         body = {
@@ -199,6 +200,21 @@ def sign(desk: Desk, data: Mapping[str, Any]) -> Entry:
     return entry
 
 
+def forget_signed(desk: Desk, state: State) -> None:
+    """Delete drafts of what is signed: a crash may have come between signing and deleting.
+
+    Raises:
+        MissingPrerequisite: one cannot be deleted.
+    """
+    place, author = desk.place, my_author(desk.place)
+    if not place.drafts.is_dir() or not any(place.drafts.iterdir()):
+        return
+    for assignment in state.assignments.values():
+        is_decided = assignment.adjudication is not None and author == assignment.body.adjudicator
+        if author in assignment.reviews or is_decided:
+            forget_drafts(place, assignment.body.task, assignment.id)
+
+
 def reveal_due(desk: Desk, signer: Signer | None = None) -> list[Entry]:
     """Give the keys of own reviews whose every co-reviewer has signed."""
     place = desk.place
@@ -206,6 +222,7 @@ def reveal_due(desk: Desk, signer: Signer | None = None) -> list[Entry]:
     made = []
     with ledger.locked(place):
         state = desk.state()
+        forget_signed(desk, state)
         for assignment in state.assignments.values():
             if due(state, assignment, signer.author):
                 review = assignment.reviews[signer.author]
@@ -249,6 +266,7 @@ def decide(desk: Desk, data: Mapping[str, Any], *, named: bool = False) -> Entry
         if not assignment.open_items:
             raise UsageError("The reviewers agree on everything; there is nothing to decide.")
         decisions = decisions_in(data, assignment.open_items)
+        check_form_is_in(place, assignment.body.task, assignment.id, data)
         task = desk.content.task(assignment.body.task)
         now = texts.texts_of(desk.home, task, desk.content)
         _as_reviewed(assignment, texts.hashes(now))

@@ -17,10 +17,10 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from engine.base.errors import BadInput, StorageFull
+from engine.base.errors import BadInput, StorageFull, UsageError
 from engine.base.files import os_error, writing
 from engine.reviews.checklist import Item
-from engine.reviews.forms import read_form, says, verdict_in
+from engine.reviews.forms import FIELDS, over, read_form, says, verdict_in
 from engine.reviews.identity import Signer
 from engine.reviews.place import Place
 from engine.reviews.verdicts import lacks
@@ -89,8 +89,45 @@ def read_form_of(place: Place, task: str, assignment: str) -> Draft | None:
 
 
 def forget_form(place: Place, task: str, assignment: str) -> None:
-    """Delete the form in the private folder: what it says is in the draft."""
-    form_path(place, task, assignment).unlink(missing_ok=True)
+    """Delete the form in the private folder, whose answers are in the draft, and its copies.
+
+    An editor's backup beside it, or what a crash left half written, says the same in plain.
+    """
+    name = form_path(place, task, assignment).name
+    if not place.drafts.is_dir():
+        return
+    try:
+        for each in place.drafts.iterdir():
+            if name in each.name and not each.is_dir():
+                each.unlink(missing_ok=True)
+    except OSError as error:
+        raise os_error(error, "deleting a form whose answers are kept") from error
+
+
+def check_form_is_in(place: Place, task: str, assignment: str, signed: Mapping[str, Any]) -> None:
+    """Nothing that is written in the private form may be lacking in what is signed now.
+
+    Raises:
+        UsageError: something is; signing would delete it.
+        BadInput: nobody can say, since the form cannot be read.
+    """
+    form = read_form_of(place, task, assignment)
+    if form is None:
+        return
+    before = {str(e.get("item")): e for e in signed["items"] if isinstance(e, Mapping)}
+    for entry in form["items"]:
+        name = str(entry.get("item")) if isinstance(entry, Mapping) else ""
+        if says(entry) and (name not in before or not _adds_nothing(before[name], entry)):
+            path = form_path(place, task, assignment)
+            raise UsageError(
+                f"What you wrote about {name or 'an item'} in {path.name} is not in what you sign.",
+                todo=f"Take it in first: m4bench review save {path} (or delete that file).",
+            )
+
+
+def _adds_nothing(signed: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
+    found = over(signed, entry)
+    return all((found.get(name) or None) == (signed.get(name) or None) for name in FIELDS)
 
 
 def private_folder(place: Place) -> Path:
@@ -107,8 +144,8 @@ def private_folder(place: Place) -> Path:
 
 def forget_drafts(place: Place, task: str, assignment: str) -> None:
     """Delete what was written for an assignment: what is under seal must not lie beside it."""
-    for path in (place.drafts / f"{assignment}.draft", form_path(place, task, assignment)):
-        path.unlink(missing_ok=True)
+    (place.drafts / f"{assignment}.draft").unlink(missing_ok=True)
+    forget_form(place, task, assignment)
 
 
 def form_path(place: Place, task: str, assignment: str) -> Path:

@@ -17,8 +17,9 @@ from engine.base.files import write_text
 from engine.reviews import acts, drafts, texts
 from engine.reviews.acts import Desk
 from engine.reviews.entry import Entry
-from engine.reviews.form_traces import Left, copies_of, empty, inside
+from engine.reviews.form_traces import Left, empty, inside
 from engine.reviews.forms import (
+    check_items,
     decision_form,
     decisions_so_far,
     kept_answers,
@@ -62,6 +63,8 @@ class Saved:
     """Items that are asked."""
     left: Left
     """What became of the file."""
+    again: tuple[str, ...] = ()
+    """Items to answer again: a text that their answer rests on is another now."""
 
 
 def open_form(
@@ -82,12 +85,15 @@ def open_form(
 
     Raises:
         UsageError: nothing about the task waits for this person.
-        BadInput: the file is there and is no form.
+        BadInput: the file is there and is no form, or holds answers about something else.
     """
     place, state = desk.place, desk.state()
     asked, kind = _waiting(desk, state, task)
-    path = to or _private_path(place, asked)
+    # A link is followed: what the file behind it says is brought over, and must not stay there.
+    path = to.resolve() if to else _private_path(place, asked)
     there = [read_form(path)] if path.exists() else []
+    for data in there:
+        _check_is_of(asked, data, path)
     draft = _draft(desk, asked)
     if kind == "review":
         chosen, now = _texts_now(desk, asked, source, [*_given(draft), *there])
@@ -99,7 +105,7 @@ def open_form(
         kept = {n for n, e in decisions_so_far(asked.open_items, _given(draft)).items() if says(e)}
         form = _decision_text(state, asked, names=names, before=there)
     write_text(path, form, "writing the form", mode=_PRIVATE)
-    return Opened(path, kind, len(kept))
+    return Opened(to or path, kind, len(kept))
 
 
 def edit_form(
@@ -131,7 +137,10 @@ def edit_form(
     path = _private_path(place, asked)
     before = _given(_draft(desk, asked))
     try:
-        before += [read_form(path)] if path.exists() else []
+        if path.exists():
+            there = read_form(path)
+            _check_is_of(asked, there, path)
+            before.append(there)
     except BadInput:
         pass  # it is opened as it stands
     else:
@@ -145,16 +154,23 @@ def edit_form(
     try:
         data = read_form(path) if path.exists() else None
     except BadInput as error:
-        raise BadInput(
-            error.text,
-            place=error.place,
-            todo="It is still there, as you left it. Mend it: m4bench review edit TASK",
-        ) from error
+        raise _still_there(error) from error
     if data is None:  # the window took it meanwhile, or the editor was left without a file
         return _saved(asked, kind, _draft(desk, asked) or {"items": []}, Left(True, ()))
-    saved = _keep(desk, asked, kind, data, [data], named=names)
-    path.unlink(missing_ok=True)
-    return _saved(asked, kind, saved, Left(True, copies_of(path)))
+    try:
+        saved, again = _keep(desk, asked, kind, data, [data], named=names)
+    except BadInput as error:
+        raise _still_there(error) from error
+    drafts.forget_form(place, asked.body.task, asked.id)
+    return _saved(asked, kind, saved, Left(True, ()), again)
+
+
+def _still_there(error: BadInput) -> BadInput:
+    return BadInput(
+        error.text,
+        place=error.place,
+        todo="It is still there, as you left it. Mend it: m4bench review edit TASK",
+    )
 
 
 def save_form(desk: Desk, form: Path) -> Saved:
@@ -171,10 +187,10 @@ def save_form(desk: Desk, form: Path) -> Saved:
         raise UsageError(
             "What this form belongs to does not wait for you.", todo="See m4bench review status."
         )
-    saved = _draft(desk, asked)
+    saved, again = _draft(desk, asked), tuple[str, ...]()
     if saved is None or any(map(says, data["items"])):
-        saved = _keep(desk, asked, kind, data, [*_given(saved), data], named=False)
-    return _saved(asked, kind, saved, empty(desk.place, form, asked.id, "saved"))
+        saved, again = _keep(desk, asked, kind, data, [*_given(saved), data], named=False)
+    return _saved(asked, kind, saved, empty(desk.place, form, asked.id, "saved", data), again)
 
 
 def submit(desk: Desk, form: Path) -> tuple[Entry, Left]:
@@ -189,7 +205,7 @@ def submit(desk: Desk, form: Path) -> tuple[Entry, Left]:
     """
     data = read_form(form)
     entry = acts.sign(desk, _with_draft(desk, data, "review"))
-    return entry, empty(desk.place, form, str(data["assignment"]), "signed")
+    return entry, empty(desk.place, form, str(data["assignment"]), "signed", data)
 
 
 def submit_draft(desk: Desk, task: str) -> Entry:
@@ -232,6 +248,17 @@ def _waiting(desk: Desk, state: State, task: str) -> tuple[Assignment, Kind]:
         if kind is not None:
             return asked, kind
     raise UsageError(f"Nothing about {name} waits for you.", todo="See m4bench review status.")
+
+
+def _check_is_of(asked: Assignment, data: Mapping[str, Any], path: Path) -> None:
+    """Answers about another task are not written over."""
+    if any(map(says, data["items"])):
+        if data.get("task", asked.body.task) != asked.body.task:
+            raise BadInput(
+                f"{path.name} holds answers about another task.",
+                todo=f"Take them in first (m4bench review save {path}), or name another file.",
+            )
+        check_items(data, [item.id for item in asked.checklist.items])
 
 
 def _kind(asked: Assignment, me: str | None) -> Kind | None:
@@ -300,27 +327,37 @@ def _keep(
     parts: list[Any],
     *,
     named: bool,
-) -> drafts.Draft:
-    """Keep the parts, each laid over the one before, as the draft."""
+) -> tuple[drafts.Draft, tuple[str, ...]]:
+    """Keep the parts, each laid over the one before, as the draft; and what to answer again."""
+    check_items(form, asked.body.items if kind == "review" else asked.open_items)
     draft: drafts.Draft = {"assignment": asked.id, "task": asked.body.task}
+    again: tuple[str, ...] = ()
     if kind == "review":
-        source, now = _texts_now(desk, asked, str(form.get("source") or "") or None, [])
+        # A form that was opened without a source takes away none that the draft looks at.
+        source, now = _texts_now(desk, asked, None, parts)
         hashes = texts.hashes(now)
         answers = kept_answers(asked.checklist, asked.body.items, hashes, parts)
         draft |= {"source": source, "texts": hashes, "items": [entry for _, entry, _ in answers]}
+        again = tuple(item.id for item, _, is_again in answers if is_again)
     else:
         items = decisions_so_far(asked.open_items, parts)
         named = named or any(part.get("named") for part in parts)
         draft |= {"adjudication": True, "named": named, "items": list(items.values())}
     drafts.write_draft(desk.place, my_signer(desk.place), draft)
-    return draft
+    return draft, again
 
 
-def _saved(asked: Assignment, kind: Kind, draft: Mapping[str, Any], left: Left) -> Saved:
+def _saved(
+    asked: Assignment,
+    kind: Kind,
+    draft: Mapping[str, Any],
+    left: Left,
+    again: tuple[str, ...] = (),
+) -> Saved:
     items = asked.body.items if kind == "review" else asked.open_items
     name = "verdict" if kind == "review" else "decision"
     answered = sum(bool(entry.get(name)) for entry in draft["items"])
-    return Saved(asked.body.task, kind, answered, len(items), left)
+    return Saved(asked.body.task, kind, answered, len(items), left, again)
 
 
 def _with_draft(desk: Desk, form: dict[str, Any], kind: Kind) -> dict[str, Any]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import fnmatch
+import glob
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from engine.base.errors import M4Error
+from engine.reviews.forms import read_form
 from engine.reviews.place import Place
 
-_COPIES = ("{}~", "{}.bak", "{}.orig", ".{}.swp", ".{}.swo", "#{}#", ".#{}", ".{}.un~", "{}.save")
+_COPIES = ("{}~", "{}.~*~", "{}.bak", "{}.orig", "{}.save*", "{}.swp", "#{}#", ".#{}", ".{}.*")
 _EMPTIED = "What stood in this form was taken out of it when it was {}.\n"
 
 
@@ -28,15 +34,30 @@ def inside(place: Place, form: Path) -> bool:
     return form.resolve().parent == place.drafts.resolve()
 
 
-def empty(place: Place, form: Path, assignment: str, what: str) -> Left:
+def empty(
+    place: Place, form: Path, assignment: str, what: str, said: Mapping[str, Any] | None = None
+) -> Left:
     """Take what was said out of a form: in the private folder the file goes, elsewhere it stays.
 
     In place, so that a link to the file leads to nothing either.
+
+    Args:
+        place: the folder of reviews.
+        form: the file.
+        assignment: what it belongs to.
+        what: what was done with it.
+        said: its data when it was read; where it says something else by now (somebody went on
+            writing), it is left alone.
     """
     copies = copies_of(form)
+    if said is not None and form.is_file() and not _still(form, said):
+        return Left(False, copies)
     try:
         if inside(place, form):
             form.unlink(missing_ok=True)
+            for name in copies:  # the folder is the program's own
+                form.with_name(name).unlink(missing_ok=True)
+            copies = ()
         elif stat.S_ISREG(form.stat().st_mode):
             toml = form.suffix == ".toml"
             body = f'assignment = "{assignment}"\n' if toml else f"assignment: {assignment}\n"
@@ -55,5 +76,20 @@ def empty(place: Place, form: Path, assignment: str, what: str) -> Left:
 
 def copies_of(form: Path) -> tuple[str, ...]:
     """Names of files beside it that look like copies that an editor made of it."""
-    names = (pattern.format(form.name) for pattern in _COPIES)
-    return tuple(name for name in names if os.path.lexists(form.with_name(name)))
+    patterns = [pattern.format(glob.escape(form.name)) for pattern in _COPIES]
+    try:
+        names = sorted(each.name for each in form.parent.iterdir())
+    except OSError:
+        return ()
+    return tuple(
+        name
+        for name in names
+        if name != form.name and any(fnmatch.fnmatchcase(name, each) for each in patterns)
+    )
+
+
+def _still(form: Path, said: Mapping[str, Any]) -> bool:
+    try:
+        return read_form(form) == said
+    except M4Error:
+        return False

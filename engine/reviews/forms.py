@@ -35,6 +35,8 @@ is sealed (or kept encrypted), and taken out of this file.
 """
 _OWN = ("verdict", "severity", "text", "anchors")
 _LISTS = ("evidence", "places", "rows")
+FIELDS = (*_OWN, *_LISTS, "decision", "reason")
+"""What of an entry is filled in."""
 _KEPT = "Your answer is kept, encrypted: it stays if this is left empty, else this replaces it."
 _DECIDE = """\
 Decide each item: `decision` is agree (the texts stand) or disagree (they must be changed).
@@ -141,8 +143,7 @@ def _kept(
 
 def says(entry: Any) -> bool:
     """Was anything filled into this entry of a form?"""
-    names = (*_OWN, *_LISTS, "decision", "reason")
-    return _is_map(entry) and any(entry.get(name) for name in names)
+    return _is_map(entry) and any(entry.get(name) for name in FIELDS)
 
 
 def over(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,6 +259,25 @@ def read_form(path: Path) -> dict[str, Any]:
             path, "This is no form of a review.", todo="Make one: m4bench review open TASK"
         )
     return dict(value)
+
+
+def check_items(form: Mapping[str, Any], items: Collection[str]) -> None:
+    """What is kept is kept by item: one that is not asked, or named twice, would be lost.
+
+    Raises:
+        BadInput: names it.
+    """
+    seen: set[str] = set()
+    for entry in form["items"]:
+        name = _item(entry)
+        if name in seen:
+            raise BadInput(f"{name} stands twice in the form.", todo="Leave one of the two.")
+        if name not in items and says(entry):
+            raise BadInput(f"{name} is not asked.", todo=f"Items are {', '.join(items)}.")
+        for listed in ("anchors", *_LISTS):
+            if not isinstance(entry.get(listed) or [], list):
+                raise BadInput(f"{name}: {listed} is a list, each line of it with a hyphen.")
+        seen.add(name)
 
 
 def verdicts_in(

@@ -60,6 +60,7 @@ class Reviewing:
         """What waits for this workstation's person, and how far everything is."""
         desk = self._desk
         state = desk.state()
+        acts.forget_signed(desk, state)
         found = worklist(desk, state)
         people = people_of(desk, state)
         outcomes = {outcome.task: outcome for outcome in found.outcomes}
