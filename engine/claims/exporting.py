@@ -24,8 +24,8 @@ _NO_COUNTS = frozenset({"item", "from", "to", "label"})
 _EXTREME = frozenset({"low", "high"})
 """Members that are the value of a single row."""
 _TAILS = {"0.01": 100, "0.05": 20, "0.25": 4, "0.5": 2, "0.75": 4, "0.95": 20, "0.99": 100}
-"""Of how many rows one lies beyond a quantile."""
-_BINS = re.compile(r"floor\(\((\w+) - \([^()]*\)\) / [^()]*\)\)")
+"""Of how many numbers one lies beyond a quantile."""
+_BINS = re.compile(r"floor\(\((\w+) - \([^()]*\)\) / [^()]*\)")
 """The ends of a histogram in its query, which are quantiles."""
 _SHARE = re.compile(r"\d+\.\d % lie")
 
@@ -172,7 +172,7 @@ def _is_few(result: Mapping[str, Any]) -> bool:
 
 def _has_tail(result: Mapping[str, Any], quantile: str) -> bool:
     rows = result.get("rows")
-    number = rows if isinstance(rows, int) else 0
+    number = rows - int(result.get("missing") or 0) if isinstance(rows, int) else 0
     return not _is_few(result) and number / _TAILS[quantile] >= SMALL
 
 

@@ -205,6 +205,26 @@ def test_what_is_whole_is_whole() -> None:
     assert not tells_small_counts({"query": "x", "result": "free words"})
 
 
+def test_quantiles_are_those_of_the_numbers_that_there_are() -> None:
+    """With 50 numbers the lowest hundredth is one person's value, however many rows there are."""
+    quantiles = {"0.01": LOW, "0.05": 36.5, "0.25": 37.0, "0.5": 38.0, "0.99": HIGH}
+    result = {
+        "item": 7, "rows": 2000, "stays": 40, "missing": 1950, "missing_share": 0.975,
+        "low": 1.0, "high": 99.0, "quantiles": quantiles,
+        "histogram": {"from": -LOW, "to": HIGH, "rows": {"0": 30, "19": 20}},
+    }  # fmt: skip
+    query = histogram_sql("mimiciv_icu.chartevents", 7, -LOW, HIGH)
+    one = check("distribution", "agrees", "words", result, query)
+    evidence = Evidence("t", "s", "d", "h", {}, "now", (), (), (one,))
+    (told,) = evidence_document(evidence)["checks"]
+    assert told["result"]["quantiles"] == {"0.25": 37.0, "0.5": 38.0}
+    assert told["result"]["histogram"] is None
+    for text in (json.dumps(told), json.dumps(attachment(evidence, one))):
+        assert str(LOW) not in text
+        assert str(HIGH) not in text
+    assert told["query"].count("(") == told["query"].count(")")
+
+
 def test_texts_of_a_few_rows_are_values_of_theirs() -> None:
     result = {
         "column": "t.c",
