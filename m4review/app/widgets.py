@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -99,14 +99,27 @@ def badge(text: str, tone: Tone) -> QLabel:
     return result
 
 
-class IconButton(QPushButton):
+class PushButton(QPushButton):
+    """A push button that Enter presses as Space does; Qt leaves that to some desktops."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.setAutoDefault(False)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
+            self.click()
+            return
+        super().keyPressEvent(event)
+
+
+class IconButton(PushButton):
     """A push button whose icon follows the theme."""
 
     def __init__(self, context: Context, text: str, icon: str, *, main: bool) -> None:
         super().__init__(f" {text}" if icon and text else text)  # Qt sets them too close
         self.setAccessibleName(text)
         self._context, self._icon_name, self._main = context, icon, main
-        self.setAutoDefault(False)
         if main:
             self.setProperty("kind", "main")
         if icon:

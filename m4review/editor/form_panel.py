@@ -57,6 +57,13 @@ class FormPanel(QWidget):
         box.addWidget(self._area, 1)
         self._locked = False
 
+    def take_keyboard(self) -> None:
+        """The keys go to the first field that can be changed."""
+        free = (each for each in self.widgets.values() if each.isEnabled())
+        field = next(free, None) or self._area
+        field.show()  # what was just made is shown a moment later, and takes no keys before
+        field.setFocus(Qt.FocusReason.TabFocusReason)
+
     @staticmethod
     def has_form(kind: Kind) -> bool:
         """Do texts of this kind have a form?"""

@@ -262,7 +262,10 @@ class EditorScreen(Screen):
             "editor.compare": lambda: self.show_part("compare"),
             "editor.folder": self.choose_folder,
             "editor.task": self._back_to_task,
-            **{name: partial(self._open_named, text) for name, text in EDITED.items() if text},
+            **{
+                name: partial(self._open_named, text or "instruction")
+                for name, text in EDITED.items()
+            },
             "table.new": pane.new_table,
             "table.align": lambda: table(tables.align),
             "table.row_below": lambda: table(lambda t, p: tables.add_row(t, p.line)),
@@ -525,9 +528,9 @@ class EditorScreen(Screen):
         parts[name] = on
         self.context.settings.set("editor.parts", parts)
         self._apply_parts()
-        if on and name == "form":
-            self.form.setFocus()
         self._settle()
+        if on and name == "form":
+            self.form.take_keyboard()
 
     def _parts(self) -> dict[str, bool]:
         return {**_PARTS, **self.context.settings.get("editor.parts")}

@@ -55,7 +55,7 @@ class ProvenancePanel(QWidget):
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(self.table)
         splitter.addWidget(beside)
-        splitter.setSizes([context.px(440), context.px(560)])
+        splitter.setSizes([context.px(560), context.px(520)])
         box = QVBoxLayout(self)
         edge = context.px(8)
         box.setContentsMargins(edge, edge, edge, edge)

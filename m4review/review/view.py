@@ -59,6 +59,7 @@ class ReviewsScreen(Screen):
         """The keys go into the page as soon as it is known what stands there."""
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName("Parts of the reviews")
+        self.tabs.tabBar().setAccessibleName("Parts of the reviews")
         self._build()
         self._wire()
 
@@ -88,6 +89,7 @@ class ReviewsScreen(Screen):
         model.provenance_changed.connect(lambda: self.provenance.show_plans(model.plans))
         model.failed.connect(self.errors.show_error)
         model.merged.connect(self._came)
+        model.exported.connect(lambda *_: self._gave())
         model.done.connect(self.context.told.emit)
         model.ledger_changed.connect(lambda: self.context.announced.emit("reviews"))
         self.waiting.opened.connect(self._open)
@@ -134,6 +136,9 @@ class ReviewsScreen(Screen):
 
     def _focus(self) -> None:
         panel = self.tabs.currentWidget()
+        if self.result.isVisible() and self.result.export.isVisible():
+            self.result.export.setFocus()  # others wait for the key that was given
+            return
         if panel is self.waiting:
             if self.model.overview is not None:  # until it is read, nobody knows what waits
                 self.waiting.take_keyboard()
@@ -224,6 +229,13 @@ class ReviewsScreen(Screen):
 
     def _came(self) -> None:
         self._keys_wanted = True  # what the bundle brought is read next
+
+    def _gave(self) -> None:
+        """What the import asked for is done."""
+        had = self.result.isAncestorOf(self.focusWidget() or self)
+        self.result.hide()
+        if had:
+            self._focus()
 
     def _bundle_asked(self) -> None:
         """From another screen: write a bundle for the others."""

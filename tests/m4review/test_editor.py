@@ -103,7 +103,10 @@ def test_a_text_is_opened_by_key_and_by_name(
         ("text.operational-spec", "Operational spec"), ("text.reference-notes", "Reference notes"),
         ("text.provenance", "Provenance"), ("text.instruction", "Instruction"),
     ):  # fmt: skip
-        window.actions_of.trigger(name)
+        if name == "text.instruction":
+            QTest.keyClick(window, Qt.Key.Key_F2)  # also from another text of the task
+        else:
+            window.actions_of.trigger(name)
         until(window, lambda title=title: screen.title == title)
         assert screen.pane.toPlainText() == path_of(screen).read_text(encoding="utf-8")
     assert screen.chooser.count() == 6
@@ -503,6 +506,8 @@ def test_form_preview_and_outline_follow(
     until(window, lambda: "bold end" in screen.preview.browser.toPlainText())
     assert screen.preview.browser.requested == []
     window.actions_of.trigger("editor.form")
+    first = next(each for each in screen.form.widgets.values() if each.isEnabled())
+    assert first.hasFocus()
     field = screen.form.widgets["category"]
     field.setCurrentText("system")  # type: ignore[attr-defined]
     screen.form._done("category")

@@ -186,7 +186,7 @@ def test_the_keys_go_to_what_can_be_done(team: Team, window_of: WindowOf) -> Non
     screen = review_of(window)
     assert screen.sealed.export_button.hasFocus()
     window.context.interaction.answers = [True, None]
-    QTest.keyClick(screen.sealed.export_button, Key.Key_Space)
+    QTest.keyClick(screen.sealed.export_button, Key.Key_Return)
     settle(window)
     assert window.place == Place("reviews")
     assert any(said.startswith("Export a bundle") for said in window.context.interaction.said)
@@ -351,6 +351,45 @@ def test_the_row_under_the_cursor_of_the_diff_is_flagged(
     QTest.keyClick(screen.grid, Key.Key_F6)
     settle(window)
     assert "There is no run" in str(window.context.interaction.errors[0])
+
+
+def test_lines_are_referred_to_by_keys(team: Team, window_of: WindowOf) -> None:
+    screen = review_of(window_of("anna"))
+    model, writing = screen.model, screen.writing
+    # Into the text by the key that refers to lines, and back.
+    QTest.keyClick(writing.list, Key.Key_L)
+    assert writing.texts.view.hasFocus()
+    assert not model.entry["anchors"]  # type: ignore[index]
+    QTest.keyClick(writing.texts.view, Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(writing.texts.view, Key.Key_L)
+    assert model.entry["anchors"] == [{"text": "instruction", "lines": "1"}]  # type: ignore[index]
+    QTest.keyClick(writing.texts.view, Key.Key_Escape)
+    assert writing.list.hasFocus()
+    # Enter presses an answer that has the keys, as it presses a button.
+    QTest.keyClick(writing.answer.answers["agree"], Key.Key_Return)
+    assert model.entry["verdict"] == "agree"  # type: ignore[index]
+
+
+def test_a_key_that_was_given_leads_to_the_next_bundle(
+    team: Team, window_of: WindowOf, tmp_path: Path
+) -> None:
+    team.reviews("anna")
+    team.gives("anna", "berta")
+    team.reviews("berta")
+    team.gives("berta")
+    window = window_of("anna")
+    screen = reviews_of(window)
+    screen.bundles.take([tmp_path / "berta.zip"])
+    until(window, screen.result.isVisible)
+    settle(window)
+    assert "can be read now" in screen.result.words.text()
+    assert screen.result.export.hasFocus()
+    file = tmp_path / "anna-again.zip"
+    window.context.interaction.answers = [True, file]
+    QTest.keyClick(screen.result.export, Key.Key_Return)
+    until(window, file.is_file)
+    until(window, lambda: not screen.result.isVisible())  # what it asked for is done
+    assert screen.waiting.ask.hasFocus()
 
 
 def test_bundles_are_told_in_words_with_what_to_do(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QPushButton,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -23,6 +22,7 @@ from m4review.app.widgets import (
     ElidedLabel,
     EmptyState,
     ErrorPanel,
+    PushButton,
     button,
     label,
     page_layout,
@@ -57,7 +57,7 @@ class DecideScreen(Screen):
         self.heading = label("", "heading", wrap=True)
         self.question = label("", "muted", wrap=True)
         self.voices = VoicesPanel(context)
-        self.decisions: dict[str, QPushButton] = {}
+        self.decisions: dict[str, PushButton] = {}
         self.reason = Words(context, 4)
         self.reason.setAccessibleName("Reason")
         self.reason.setPlaceholderText("Why? A reason is needed for every decision.")
@@ -89,9 +89,8 @@ class DecideScreen(Screen):
             left.addWidget(each)
         line = QHBoxLayout()
         for verdict, text in _DECISIONS:
-            chip = QPushButton(f" {text}")
+            chip = PushButton(f" {text}")
             chip.setCheckable(True)
-            chip.setAutoDefault(False)
             chip.setProperty("kind", "chip")
             chip.clicked.connect(lambda _=False, said=verdict: self.model.decide(said))
             self.decisions[verdict] = chip
@@ -119,6 +118,7 @@ class DecideScreen(Screen):
     def _wire(self) -> None:
         model = self.model
         self.reason.left.connect(self.list.setFocus)
+        self.texts.view.left.connect(self.list.setFocus)
         model.loaded.connect(self._fill)
         model.item_changed.connect(self._fill_item)
         model.saved_changed.connect(self._fill_state)
@@ -248,7 +248,7 @@ class DecideScreen(Screen):
             return
         kept = "✓ Kept, encrypted, on this machine only" if self.model.saved else "Not kept yet…"
         done = len(docket.items) - len(missing)
-        self.state.setText(f"{kept}.  {done} of {len(docket.items)} decided with a reason")
+        self.state.setText(f"{kept}    {done} of {len(docket.items)} decided with a reason")
         self.sign_button.setEnabled(not docket.unlike and not self.model.signing)
 
     # --- doing

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
-    QPushButton,
     QSizePolicy,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -32,7 +31,7 @@ from m4review.app import icons
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.tips import as_written
-from m4review.app.widgets import button, label, set_tone
+from m4review.app.widgets import PushButton, button, label, set_tone
 from m4review.review.marks import answer_icon
 from m4review.review.sheet.viewmodel import Kind, ReviewViewModel
 from m4review.review.words import lines_words
@@ -191,8 +190,8 @@ class AnswerPanel(QWidget):
             "A text that this rests on was changed since you answered: answer again.", wrap=True
         )
         set_tone(self.again, "warn")
-        self.answers: dict[str, QPushButton] = {}
-        self.severities: dict[str, QPushButton] = {}
+        self.answers: dict[str, PushButton] = {}
+        self.severities: dict[str, PushButton] = {}
         self.words = Words(context, 3)
         self.words.setAccessibleName("In your words")
         self.words.setToolTip("W to write; Esc leads back to the questions and their keys")
@@ -244,10 +243,9 @@ class AnswerPanel(QWidget):
         foot.addWidget(self.remove)
         box.addLayout(foot)
 
-    def _chip(self, text: str, tip: str) -> QPushButton:
-        chip = QPushButton(text)
+    def _chip(self, text: str, tip: str) -> PushButton:
+        chip = PushButton(text)
         chip.setCheckable(True)
-        chip.setAutoDefault(False)
         chip.setProperty("kind", "chip")
         chip.setToolTip(as_written(tip))
         return chip

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFontMetricsF,
+    QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -25,6 +26,8 @@ class LinesView(QPlainTextEdit):
 
     chosen = Signal(int, int)
     """Lines from and to, counted from 1; (0, 0) when none are."""
+    left = Signal()
+    """Escape: on with the keys of the page."""
 
     def __init__(self, context: Context, name: str) -> None:
         super().__init__()
@@ -132,6 +135,12 @@ class LinesView(QPlainTextEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+            return
+        super().keyPressEvent(event)
 
     def _scrolled(self, rect: QRect, dy: int) -> None:
         if dy:

@@ -167,7 +167,12 @@ class TextsPanel(QWidget):
         )
 
     def refer_to_lines(self) -> None:
-        """Refer to the chosen lines."""
+        """Refer to the chosen lines; where none are, the keys go to the text to choose some."""
         first, last = self.view.lines
         if first:
             self.referred.emit(self._shown, first, last)
+        else:
+            self.view.setFocus()
+            self._context.told.emit(
+                "Choose lines with Shift and the arrow keys, then press L again. Esc leads back."
+            )

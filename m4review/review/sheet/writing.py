@@ -59,6 +59,7 @@ class WritingPanel(QWidget):
         self.texts = TextsPanel(context)
         self.beside = QTabWidget()
         self.beside.setAccessibleName("Texts and evidence")
+        self.beside.tabBar().setAccessibleName("Texts and evidence")
         self.evidence = EvidencePanel(context, attachable=True)
         self.evidence.attach_to = lambda: model.current
         self._evidence_place = QScrollArea()  # it is wide: in a narrow window it scrolls
@@ -139,6 +140,7 @@ class WritingPanel(QWidget):
         model.texts_changed.connect(self._texts_changed)
         self.list.currentRowChanged.connect(self._row)
         self.texts.referred.connect(model.refer)
+        self.texts.view.left.connect(self.list.setFocus)
         self.answer.opened.connect(self._open)
         self.beside.currentChanged.connect(lambda _: self._look_at_evidence())
         self.evidence.attach.connect(self._attach)
