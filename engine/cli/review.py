@@ -141,13 +141,14 @@ def status(context: CliContext) -> None:
     state = desk.state()
     acts.forget_signed(desk, state)
     found = worklist(desk, state)
+    problems = (*state.problems, *found.problems)
     index.rebuild(desk)
     document = {
         "me": found.me,
         "waits": [asdict(wait) for wait in found.waits],
         "tasks": [outcome_document(state, outcome) for outcome in found.outcomes],
         "unassigned": list(found.unassigned),
-        "problems": [problem_document(problem) for problem in state.problems],
+        "problems": [problem_document(problem) for problem in problems],
     }
     lines = [f"{w.task}: {w.what} since {w.since[:10]}. {w.why}" for w in found.waits]
     lines = lines or ["Nothing waits for you."]
@@ -156,7 +157,7 @@ def status(context: CliContext) -> None:
     lines += ["", f"{settled} of {total} tasks are settled, {len(found.outcomes)} assigned."]
     lines += [f"  {outcome.task}: {brief_words(outcome)}" for outcome in found.outcomes]
     context.result(document, text=neutralise("\n".join(lines)))
-    for problem in state.problems:
+    for problem in problems:
         context.say(f"{problem.what}: {problem.words}")
 
 
@@ -168,6 +169,7 @@ def show(context: CliContext, task: str) -> None:
     desk = desk_of(context)
     state = desk.state()
     name = desk.content.task(task).name
+    desk.now([name])  # where its texts cannot be read, nobody can say where it stands
     found = [o for o in worklist(desk, state).outcomes if o.task == name]
     if not found:
         raise UsageError(f"Nobody was asked to review {name}.")

@@ -7,7 +7,7 @@ from typing import Literal
 
 What = Literal[
     "damaged", "forked", "missing", "broken", "clock", "unknown", "early", "not-blind", "sealed",
-    "ignored",
+    "ignored", "unreadable",
 ]  # fmt: skip
 
 
@@ -23,7 +23,7 @@ class Problem:
     @property
     def serious(self) -> bool:
         """Does it put what the ledger says in doubt?"""
-        return self.what not in ("clock", "ignored")
+        return self.what not in ("clock", "ignored", "unreadable")
 
     @property
     def title(self) -> str:
@@ -47,6 +47,7 @@ _TITLES: dict[What, str] = {
     "not-blind": "A review that was not blind",
     "sealed": "A seal does not open",
     "ignored": "An act that does not count",
+    "unreadable": "A task whose texts cannot be read",
 }
 _TODO: dict[What, str] = {
     "damaged": "The file was changed or cut short on this disk. Put it aside and merge a "
@@ -63,4 +64,6 @@ _TODO: dict[What, str] = {
     "sealed": "The key that was given does not fit the sealed review. Ask for a new bundle, and "
     "compare fingerprints.",
     "ignored": "Nothing has to be done; the first one stands.",
+    "unreadable": "Put the file back or correct it. Until then nobody can say whether what was "
+    "signed about this task still holds.",
 }

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.base.errors import M4Error
+from engine.reviews import texts
 from engine.reviews.acts import Desk, due
 from engine.reviews.identity import my_author
 from engine.reviews.outcome import AGAIN, Outcome, outcome_of
+from engine.reviews.problem import Problem
 from engine.reviews.state import Assignment, State
 
 
@@ -39,6 +42,10 @@ class Worklist:
     """Of every task that was ever assigned, by name."""
     unassigned: tuple[str, ...]
     """Tasks here that nobody was asked to review."""
+    problems: tuple[Problem, ...]
+    """Tasks whose texts cannot be read: nothing of theirs is told to be stale."""
+    unseen: int
+    """Last entries of this person that no colleague's entry here shows to have arrived."""
 
 
 def worklist(desk: Desk, state: State | None = None) -> Worklist:
@@ -46,7 +53,7 @@ def worklist(desk: Desk, state: State | None = None) -> Worklist:
     state = state or desk.state()
     me = my_author(desk.place)
     names = sorted({a.body.task for a in state.assignments.values()})
-    now = desk.now(names)
+    now, problems = _as_they_are(desk, names)
     outcomes = [o for n in names if (o := outcome_of(state, n, now.get(n))) is not None]
     waits: list[Wait] = []
     if me is not None:
@@ -55,7 +62,36 @@ def worklist(desk: Desk, state: State | None = None) -> Worklist:
         waits += [_again(o) for o in outcomes if o.round.entry.author == me and _settleable(o)]
     known = {name for name in _task_names(desk) if name not in names}
     ordered = sorted(waits, key=lambda each: (each.since, each.task, each.what))
-    return Worklist(me, tuple(ordered), tuple(outcomes), tuple(sorted(known)))
+    return Worklist(
+        me, tuple(ordered), tuple(outcomes), tuple(sorted(known)), problems, _unseen(state, me)
+    )
+
+
+def _as_they_are(desk: Desk, names: list[str]) -> tuple[dict[str, texts.Now], tuple[Problem, ...]]:
+    """The texts of each task; one that cannot be read does not take the others with it."""
+    found, problems = {}, []
+    here = texts.tasks_in(desk.content)
+    for name in names:
+        if name not in here:
+            continue
+        try:
+            found[name] = texts.now_of(desk.home, here[name], desk.content)
+        except M4Error as error:
+            problems.append(Problem("unreadable", f"{name}: {error.text.rstrip('.')}"))
+    return found, tuple(problems)
+
+
+def _unseen(state: State, me: str | None) -> int:
+    """What was given to others is in no ledger; what they knew when they signed is."""
+    chains = state.chains.chains
+    known = (
+        entry.seen[me].sequence
+        for author, chain in chains.items()
+        if me is not None and author != me
+        for entry in chain
+        if me in entry.seen
+    )
+    return max(0, len(chains.get(me or "", ())) - max(known, default=0))
 
 
 def _mine(state: State, assignment: Assignment, me: str) -> list[Wait]:

@@ -67,7 +67,9 @@ class ReviewOverview:
     tasks: tuple[TaskStanding, ...]
     """Every task of the content here, by family and name."""
     problems: tuple[Problem, ...]
-    """Of the ledger."""
+    """Of the ledger, and of tasks whose texts cannot be read."""
+    unseen: int
+    """Last entries of this person that no colleague's entry shows to have arrived."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,8 @@ class ReviewPage:
 
     task: str
     """Its name."""
+    description: str
+    """What it asks, in a line; may be empty."""
     standing: TaskStanding
     """How far it is."""
     sheet: Sheet | None

@@ -73,7 +73,8 @@ class Reviewing:
             people=people,
             waits=found.waits,
             tasks=tuple(sorted(standings, key=lambda each: (each.family, each.task))),
-            problems=self.review_problems(),
+            problems=(*self.review_problems(), *found.problems),
+            unseen=found.unseen,
         )
 
     def review_problems(self) -> tuple[Problem, ...]:
@@ -151,6 +152,7 @@ class Reviewing:
         mine = newest.reviews.get(me or "") if newest is not None else None
         return ReviewPage(
             task=found.name,
+            description=found.description,
             standing=standing_of(state, found.name, found.family, outcome),
             sheet=self._sheet(desk, state, found, source),
             signed=mine.entry.at if mine is not None else None,

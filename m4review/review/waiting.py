@@ -99,7 +99,8 @@ class WaitingPanel(QWidget):
         else:
             self.empty.say(
                 "Nothing waits for you",
-                "When you are asked, it comes with a bundle: import it, or drop the file here.",
+                "When you are asked, it comes with a bundle: import it, or drop the file here."
+                + _unseen_words(overview.unseen),
             )
         self.problems.show_problems(overview.problems)
 
@@ -118,6 +119,17 @@ class WaitingPanel(QWidget):
             self.opened.emit(wait)
 
 
+def _unseen_words(number: int) -> str:
+    """What the ledger can tell: not what was given away, but what came back."""
+    if not number:
+        return ""
+    last = "the last entry" if number == 1 else f"the last {number} entries"
+    return (
+        f"\n\nNothing from a colleague shows yet that {last} you signed arrived: if no bundle "
+        "left this machine since then, export one."
+    )
+
+
 class ProblemsPanel(QFrame):
     """What is wrong with a ledger, each with what to do."""
 
@@ -127,7 +139,7 @@ class ProblemsPanel(QFrame):
         self.setAccessibleName("Problems of the ledger")
         self._words = label("", wrap=True)
         box = QVBoxLayout(self)
-        box.addWidget(label("Something about the ledger needs attention", "heading"))
+        box.addWidget(label("Something about the reviews needs attention", "heading"))
         box.addWidget(self._words)
         self.hide()
 

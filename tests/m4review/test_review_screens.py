@@ -370,6 +370,23 @@ def test_lines_are_referred_to_by_keys(team: Team, window_of: WindowOf) -> None:
     assert model.entry["verdict"] == "agree"  # type: ignore[index]
 
 
+def test_a_task_that_cannot_be_read_leaves_the_others(team: Team, window_of: WindowOf) -> None:
+    (team.content / "skills" / "sirs" / "SKILL.md").unlink()
+    window = window_of("anna")
+    screen = reviews_of(window)
+    assert screen.errors.error is None
+    assert screen.waiting.table.hasFocus()  # what waits is told all the same
+    (problem,) = screen.model.overview.problems  # type: ignore[union-attr]
+    assert problem.what == "unreadable"
+    assert problem.words.startswith(f"{TASK}: ")
+    assert "Put the file back" in problem.todo
+    assert screen.waiting.problems.isVisible()
+    # Only the task itself cannot be opened, and says why.
+    review = review_of(window)
+    assert review.errors.error is not None
+    assert review.stack.currentWidget() is review.empty
+
+
 def test_a_key_that_was_given_leads_to_the_next_bundle(
     team: Team, window_of: WindowOf, tmp_path: Path
 ) -> None:
@@ -384,6 +401,7 @@ def test_a_key_that_was_given_leads_to_the_next_bundle(
     settle(window)
     assert "can be read now" in screen.result.words.text()
     assert screen.result.export.hasFocus()
+    assert "that the last entry you signed arrived" in screen.waiting.empty.text.text()
     file = tmp_path / "anna-again.zip"
     window.context.interaction.answers = [True, file]
     QTest.keyClick(screen.result.export, Key.Key_Return)

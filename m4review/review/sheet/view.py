@@ -177,7 +177,9 @@ class ReviewScreen(Screen):
             return
         standing = page.standing
         self.ask_button.hide()
-        self._line.setText(brief(standing.outcome))
+        self._line.setText(
+            "   ·   ".join(filter(None, (brief(standing.outcome), page.description)))
+        )
         self.decide_button.setVisible(page.to_decide)
         if page.sheet is not None:
             self.writing.fill()
