@@ -70,8 +70,15 @@ def connect(
         con = duckdb.connect(str(path) if path else ":memory:", read_only=read_only, config=config)
     except duckdb.Error as error:
         raise in_words(error, "opening the database") from error
-    con.execute("SET TimeZone = 'UTC'")
+    if not is_locked(con):
+        con.execute("SET TimeZone = 'UTC'")
     return con
+
+
+def is_locked(con: duckdb.DuckDBPyConnection) -> bool:
+    """Are the settings locked? So they are where this program has the same file open, locked."""
+    row = con.execute("SELECT current_setting('lock_configuration')").fetchone()
+    return row is not None and bool(row[0])
 
 
 def quote(identifier: str) -> str:

@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from engine.base.duck import connect, in_words, interruptible, quote
+from engine.base.duck import connect, in_words, interruptible, is_locked, quote
 from engine.base.errors import BadInput, Cancelled, UsageError
 from engine.base.jobs import Job
 from m4review.diff.describe import read_layout
@@ -143,8 +143,10 @@ class DiffFile:
         self._con = connect(path, read_only=True, memory_limit=MEMORY, threads=2, scratch=scratch)
         try:
             # Conditions come from people too: nothing on this connection can reach a file.
-            self._con.execute("SET enable_external_access = false")
-            self._con.execute("SET lock_configuration = true")
+            # A diff that is opened again while it is still being let go of shares what was locked.
+            if not is_locked(self._con):
+                self._con.execute("SET enable_external_access = false")
+                self._con.execute("SET lock_configuration = true")
             self.layout = read_layout(self._con)
         except duckdb.Error as error:
             self._con.close()

@@ -49,6 +49,7 @@ class DiffViewModel(QObject):
         self.longest: dict[str, str] = {}
         self.query = Query()
         self._undo: list[Query] = []
+        self._opening: JobHandle | None = None
         self._computing: JobHandle | None = None
         self._counting: JobHandle | None = None
         self._readers: list[JobHandle] = []
@@ -86,10 +87,23 @@ class DiffViewModel(QObject):
                 file.close()
                 raise
 
+        def done(result: tuple[DiffFile, View, dict[str, str]]) -> None:
+            if self._opening is handle:
+                self._opening = None
+                self._opened(result)
+            else:  # another one was asked for meanwhile, or none
+                result[0].close()
+
+        def failed(error: M4Error) -> None:
+            if self._opening is handle:
+                self._opening = None
+                self._open_failed(error)
+
         self._busy(True)
-        self._runner.start(
-            "Open the diff", work, on_done=self._opened, on_failed=self._open_failed, quiet=True
-        )
+        handle = self._runner.start("Open the diff", work, quiet=True)
+        self._opening = handle
+        handle.done.connect(done)
+        handle.failed.connect(failed)
 
     def _opened(self, result: tuple[DiffFile, View, dict[str, str]]) -> None:
         self.file, self.view, self.longest = result
@@ -109,6 +123,11 @@ class DiffViewModel(QObject):
     def close(self) -> None:
         """Let the file go once nothing reads it any more."""
         self._after_paint.stop()
+        self._opening = None  # what is being opened is let go of when it comes
+        if self._computing is not None:
+            self._computing.cancel()
+            self._computing = None
+            self._busy(False)
         file, self.file, self.view = self.file, None, None
         if file is None:
             return

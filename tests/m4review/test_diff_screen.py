@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,9 +22,12 @@ from PySide6.QtWidgets import (
     QTableWidget,
 )
 
+from m4review.app.start import wait
 from m4review.app.window import MainWindow
+from m4review.diff import viewmodel
 from m4review.diff.panels import ValueLabel
 from m4review.diff.query import Kind
+from m4review.diff.reader import DiffFile
 from m4review.diff.view import DiffScreen
 
 pytestmark = pytest.mark.gui
@@ -90,6 +94,39 @@ def test_who_has_gone_on_before_the_mismatches_are_found_stays_there(
     assert screen.model.view is not None
     assert screen.model.view.sought
     assert row(screen) == 1_234
+
+
+def test_of_two_diffs_opened_one_after_the_other_the_second_is_shown(
+    window: MainWindow, screen: DiffScreen, made: Made, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    slow, let, closed = tmp_path / "slow.duckdb", threading.Event(), []
+
+    class Slow(DiffFile):
+        def __init__(self, path: Path, *, scratch: Path | None = None) -> None:
+            if path == slow:
+                assert let.wait(20)
+            super().__init__(made.path, scratch=scratch)
+            self.is_slow = path == slow
+
+        def close(self) -> None:
+            closed.append(self.is_slow)
+            super().close()
+
+    monkeypatch.setattr(viewmodel, "DiffFile", Slow)
+    screen.open_file(slow)
+    screen.open_file(made.path)
+    wait(lambda: screen.model.view is not None and screen.model.view.sought, 60)
+    shown = screen.model.file
+    let.set()  # the first comes last
+    settle(window)
+    assert screen.model.file is shown
+    assert closed == [True]
+    screen.open_file(slow)
+    screen.close_down()
+    settle(window)
+    assert screen.model.file is None
+    assert closed == [True, False, True]
 
 
 def test_a_filter_of_one_run_does_not_hold_for_the_next(
