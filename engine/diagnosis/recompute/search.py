@@ -8,7 +8,6 @@ columns is left when a change that was found explains them.
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -25,48 +24,33 @@ from engine.diagnosis.model import Change
 from engine.diagnosis.recompute.bench import TARGET, Bench
 from engine.diagnosis.recompute.cache import Cache, key_of
 from engine.diagnosis.recompute.changes import all_mutations, both
+from engine.diagnosis.recompute.choosing import few, many
+from engine.diagnosis.recompute.groups import (
+    Group,
+    by_distance,
+    column_at,
+    groups_of,
+    parsed_for,
+    size,
+)
 from engine.diagnosis.recompute.mutation import Mutation
 from engine.diagnosis.recompute.patients import SOURCE, attach, make_owners, owner
-from engine.diagnosis.recompute.slicing import Parsed, Slice, parse, slice_for
+from engine.diagnosis.recompute.promotion import FINALISTS, OWN, Promoted, Scored
+from engine.diagnosis.recompute.slicing import Parsed, Slice, slice_for
 from engine.diagnosis.recompute.trial import Outcome, Sample, compare, take_sample
 from engine.diagnosis.signatures.candidate import KEYS, Candidate, RowList, mismatching
 from engine.diagnosis.table import Column, Table
-from engine.references import find_target
 
-ENOUGH = 12
-"""Mismatches of a column that the first round's sample must hold, if there are as many."""
-FEW = (3, 8)
-"""Patients with mismatches in it, at least and at most."""
-OTHERS = 4
-"""Patients without any in it: what must stay as it is."""
-MOST_PATIENTS = 2500
-"""In the second round."""
-FINALISTS = 6
-"""Changes of a column that come into the second round."""
 _DONE = 0.95
 """Share of a column's mismatches from which on nothing more is looked for."""
 _BLOCK = 40
 """Changes that are tried before the best of them are told."""
-_OWN = 2
-"""Mismatches that no better change explains, from which on a change is looked at too."""
-_MUCH = 0.6
-"""Part of two slices that they share, from which on their columns are looked at together."""
 _LAYERS = 2
 """Changes at most that are tried on top of the best."""
 _LAYER_LEAST, _LAYER_SHARE = 5, 0.05
 """What such a change must explain besides: cells, and of all mismatches."""
 _QUERY_SECONDS = 5.0
 _FINAL_SECONDS = 60.0
-
-
-@dataclass
-class _Group:
-    """Columns (or `KEYS`) that are looked at together."""
-
-    positions: list[int]
-    sliced: Slice
-    own: dict[int, Slice]
-    """What bears on each position."""
 
 
 @dataclass
@@ -124,7 +108,7 @@ class Search:
 
     def _all(self, positions: Sequence[int], who: int) -> Iterator[list[Candidate]]:
         parsed = parsed_for(self.target.name)
-        groups = self._groups(parsed, positions)
+        groups = groups_of(self.target, self.table, parsed, positions)
         found: dict[str, Candidate] = {}
         searches = [self._rings(group, parsed, who) for group in groups]
         going = list(zip(groups, searches, strict=True))
@@ -159,7 +143,7 @@ class Search:
 
     def _layers(
         self,
-        groups: Sequence[_Group],
+        groups: Sequence[Group],
         parsed: dict[str, Parsed],
         who: int,
         found: Mapping[str, Candidate],
@@ -171,7 +155,7 @@ class Search:
         """
         if not groups or not found:
             return
-        wide = max(groups, key=lambda g: (len(g.positions), _size(g.sliced)))
+        wide = max(groups, key=lambda g: (len(g.positions), size(g.sliced)))
         key = max(found, key=lambda k: found[k].net)
         base, best = self._by_key[key], found[key]
         for _ in range(_LAYERS):
@@ -190,16 +174,16 @@ class Search:
             yield [best]
 
     def _on_top(
-        self, group: _Group, parsed: dict[str, Parsed], who: int, base: Mutation, best: Candidate
+        self, group: Group, parsed: dict[str, Parsed], who: int, base: Mutation, best: Candidate
     ) -> list[Mutation]:
         """The changes that, made besides `base`, fit best on patients whom it leaves wrong."""
         left = self._left_by(best, group.positions)
-        patients = self._choose(group.positions, who, left)
+        patients = few(self.table, group.positions, who, left)
         if not patients:
             return []
         bench = self._bench(patients)
         sample = self._sample(bench, patients, who)
-        columns = [self._column(p) for p in group.positions if p != KEYS]
+        columns = [column_at(self.table, p) for p in group.positions if p != KEYS]
 
         def net(mutation: Mutation) -> int | None:
             outcome = self._try(bench, sample, mutation, parsed, group.sliced, columns, patients)
@@ -221,7 +205,7 @@ class Search:
                 break
             self._say()
             score = net(joint)
-            if score is not None and score >= alone + _OWN:
+            if score is not None and score >= alone + OWN:
                 scored.append((-score, number, joint))
                 if score >= sum(sample.tested(p) for p in group.positions):
                     break  # nothing can fit better
@@ -245,47 +229,12 @@ class Search:
             for c in found
         )
 
-    def _groups(self, parsed: dict[str, Parsed], positions: Sequence[int]) -> list[_Group]:
-        """Positions whose slices are much the same; those with the smallest slice first."""
-        target = replace(self.target, name=TARGET)
-        sliced = {
-            p: slice_for(
-                concept_graph(), target, parsed, self._names([p]), rows=p == KEYS
-            )
-            for p in positions
-        }  # fmt: skip
-        groups: list[_Group] = []
-        for position in sorted(sliced, key=lambda p: (p == KEYS, _size(sliced[p]), p)):
-            mine = sliced[position]
-            home = next((g for g in groups if _alike(g.sliced, mine)), None)
-            if home is None:
-                groups.append(_Group([position], mine, {position: mine}))
-                continue
-            home.positions.append(position)
-            home.own[position] = mine
-            home.sliced = slice_for(
-                concept_graph(),
-                target,
-                parsed,
-                self._names(home.positions),
-                rows=KEYS in home.positions,
-            )
-        return groups
-
-    def _names(self, positions: Iterable[int]) -> list[str]:
-        return [self._column(p).name for p in positions if p != KEYS]
-
-    def _column(self, position: int) -> Column:
-        return next(c for c in self.table.columns if c.position == position)
-
-    def _rings(
-        self, group: _Group, parsed: dict[str, Parsed], who: int
-    ) -> Iterator[list[Mutation]]:
+    def _rings(self, group: Group, parsed: dict[str, Parsed], who: int) -> Iterator[list[Mutation]]:
         """The changes that fit best on a few patients with mismatches, a block at a time.
 
         Those of the target's own SQL first, then those of what it reads, and so on.
         """
-        patients = self._choose(group.positions, who)
+        patients = few(self.table, group.positions, who)
         if not patients:
             return
         bench = self._bench(patients)
@@ -293,17 +242,17 @@ class Search:
         tested = sum(sample.tested(p) for p in group.positions)
         if not tested:
             return
-        columns = [self._column(p) for p in group.positions if p != KEYS]
-        promoted = _Promoted()
+        columns = [column_at(self.table, p) for p in group.positions if p != KEYS]
+        promoted = Promoted()
         near: set[str] = set()
-        rings = self._by_distance(group.sliced)
+        rings = by_distance(self.target, group.sliced)
         for far, names in rings:
             near |= names
             ring = self._ring(group, parsed, bench, near, names)
             self._pools.setdefault(id(group), []).extend(ring)
             self.total += len(ring)
             for start in range(0, len(ring), _BLOCK):
-                scored: list[_Scored] = []
+                scored: list[Scored] = []
                 for number, mutation in enumerate(ring[start : start + _BLOCK], start=start):
                     if time.monotonic() > self._until:
                         self.cut_short = True
@@ -321,7 +270,7 @@ class Search:
                             for row in outcome.cells.get(p, ())
                         }
                         if len(cells) > outcome.broken:
-                            scored.append(_Scored(mutation, number, cells, outcome.broken))
+                            scored.append(Scored(mutation, number, cells, outcome.broken))
                 yield promoted.take(scored)
                 if self.cut_short:
                     return
@@ -339,7 +288,7 @@ class Search:
 
     def _ring(
         self,
-        group: _Group,
+        group: Group,
         parsed: dict[str, Parsed],
         bench: Bench,
         near: Set[str],
@@ -366,25 +315,11 @@ class Search:
             found = [m for m in found if _item(m) in there]
         return sorted(found, key=rank)
 
-    def _by_distance(self, sliced: Slice) -> list[tuple[int, Set[str]]]:
-        """The queries of a slice by how many lie between them and the target, nearest first."""
-        graph = concept_graph()
-        far = {TARGET: 0}
-        edge = [self.target]
-        while edge:
-            names = [name for query in edge for name in query.concepts if name not in far]
-            far.update(dict.fromkeys(names, max(far.values()) + 1))
-            edge = [graph.concepts[name] for name in dict.fromkeys(names)]
-        rings: dict[int, set[str]] = {}
-        for name in sliced.nodes:
-            rings.setdefault(far[name], set()).add(name)
-        return sorted(rings.items())
-
     def _second_round(
         self, mutation: Mutation, parsed: dict[str, Parsed], who: int
     ) -> Candidate | None:
         """A change on all patients (of a large source: on some), in all columns."""
-        patients = self._many(who)
+        patients = many(self.table, who)
         bench = self._bench(patients)
         sample = self._sample(bench, patients, who)
         columns = [c for c in self.table.columns if not c.lacking]
@@ -473,124 +408,9 @@ class Search:
             )
         return self._samples[patients]
 
-    def _choose(
-        self, positions: Sequence[int], who: int, left: RowList | None = None
-    ) -> tuple[str, ...]:
-        """A few patients with mismatches of each of the columns, and a few without any.
-
-        Only the mismatches in the rows `left` count, where these are given.
-        """
-        least, most = FEW
-        chosen: set[str] = set()
-        bad: set[str] = set()
-        everybody: list[str] = []
-        for position in positions:
-            counts = self._ranked(position, who, left)
-            everybody = everybody or list(counts)
-            bad.update(patient for patient, count in counts.items() if count)
-            cells = sum(counts[patient] for patient in chosen)
-            mine = sum(counts[patient] > 0 for patient in chosen)
-            for patient, count in counts.items():
-                wanted = mine < least or (cells < ENOUGH and mine < most)
-                if count and wanted and patient not in chosen:
-                    chosen.add(patient)
-                    cells += count
-                    mine += 1
-        if not chosen:
-            return ()
-        others = [patient for patient in everybody if patient not in bad][:OTHERS]
-        return tuple(sorted([*chosen, *others]))
-
-    def _many(self, who: int) -> tuple[str, ...] | None:
-        """The patients of the second round: all, or some, half of them with mismatches."""
-        counts = self._ranked(None, who)
-        if len(counts) <= MOST_PATIENTS:
-            return None
-        with_some = [patient for patient, count in counts.items() if count]
-        without = [patient for patient, count in counts.items() if not count]
-        half = max(MOST_PATIENTS // 2, MOST_PATIENTS - len(without))
-        chosen = with_some[:half]
-        return tuple(sorted([*chosen, *without[: MOST_PATIENTS - len(chosen)]]))
-
-    def _ranked(
-        self, position: int | None, who: int, left: RowList | None = None
-    ) -> dict[str, int]:
-        """Mismatches of a column by patient, in an order that is none, but always the same."""
-        if position is None:
-            wrong = "mismatches <> 0"
-        elif position == KEYS:
-            wrong = "key_status > 0"
-        else:
-            wrong = f"s{position} IN (2, 3, 4) AND key_status = 0"
-        if left is not None:
-            self.table.con.execute(
-                "CREATE OR REPLACE TABLE memory.left_over AS SELECT unnest(?::BIGINT[]) AS row",
-                [left.tolist()],
-            )
-            wrong = f"{wrong} AND row IN (FROM memory.left_over)"
-        rows = self.table.con.execute(
-            f"SELECT patient, count(*) FILTER (WHERE {wrong}) FROM diff d "  # noqa: S608 - our own SQL
-            f"JOIN memory.owners o ON d.k{who} = o.key GROUP BY patient "
-            "ORDER BY hash(patient), patient"
-        ).fetchall()
-        return {str(patient): int(count) for patient, count in rows}
-
 
 def _item(mutation: Mutation) -> int | None:
     """The item that a change leaves out of a list, if that is what it does."""
     gone = str(mutation.parameters.get("without", ""))
     is_list = mutation.id == "item-set" and "itemid" in mutation.before and gone.isdigit()
     return int(gone) if is_list else None
-
-
-def _size(sliced: Slice) -> int:
-    return sum(len(nodes) for nodes in sliced.nodes.values())
-
-
-def _alike(one: Slice, other: Slice) -> bool:
-    """Most of what bears on the one bears on the other."""
-    names = one.nodes.keys() | other.nodes.keys()
-    both = sum(len(one.nodes.get(n, set()) & other.nodes.get(n, set())) for n in names)
-    either = sum(len(one.nodes.get(n, set()) | other.nodes.get(n, set())) for n in names)
-    return both >= _MUCH * either
-
-
-@dataclass(frozen=True)
-class _Scored:
-    """How a change did on a few patients."""
-
-    mutation: Mutation
-    number: int
-    cells: Set[tuple[int, int]]
-    """Position and row of what it explains."""
-    broken: int
-
-    @property
-    def score(self) -> int:
-        return len(self.cells) - self.broken
-
-
-@dataclass
-class _Promoted:
-    """Which changes come into the second round."""
-
-    best: int = 0
-    covered: set[tuple[int, int]] = field(default_factory=set)
-
-    def take(self, scored: Sequence[_Scored]) -> list[Mutation]:
-        """Those that do at least half as well as the best, or explain what no other does."""
-        chosen: list[Mutation] = []
-        for one in sorted(scored, key=lambda s: (-s.score, s.number)):
-            new = len(one.cells - self.covered)
-            if len(chosen) < FINALISTS and (one.score * 2 >= self.best or new - one.broken >= _OWN):
-                chosen.append(one.mutation)
-                self.best = max(self.best, one.score)
-                self.covered |= one.cells
-        return chosen
-
-
-@functools.lru_cache(maxsize=32)
-def parsed_for(key: str) -> dict[str, Parsed]:
-    """The trees of the target `key` and of all that it rests on, parsed once."""
-    own = replace(find_target(key), name=TARGET)
-    return {q.name: parse(q) for q in (*concept_graph().order(own.concepts), own)}

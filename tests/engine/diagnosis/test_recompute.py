@@ -18,8 +18,8 @@ from engine.concepts.query import DERIVED
 from engine.diagnosis.recompute.bench import TARGET, Bench
 from engine.diagnosis.recompute.cache import Cache
 from engine.diagnosis.recompute.changes import all_mutations, both
+from engine.diagnosis.recompute.groups import parsed_for
 from engine.diagnosis.recompute.mutation import Mutation
-from engine.diagnosis.recompute.search import parsed_for
 from engine.diagnosis.recompute.slicing import slice_for
 from engine.diagnosis.recompute.writing import Written, written
 from engine.references import find_target, list_targets
