@@ -39,6 +39,8 @@ TARGET = "the reference"
 """Name of the target among the queries: some targets are called as a concept is."""
 _TRIAL = "trial"
 _MEMORY = "1GB"
+_AGAIN = 0.05
+"""Seconds between two interrupts."""
 _FEW = 40
 """Patients up to which the pieces of queries are kept: small tables."""
 
@@ -131,9 +133,8 @@ class Bench:
             seconds: longer than that a query may not take.
             job: cancel.
         """
-        forget = job.on_cancel(self.con.interrupt) if job is not None else None
         try:
-            with _deadline(self.con, seconds):
+            with _deadline(self.con, seconds, job):
                 return self._run(mutation, parsed, sliced, columns)
         except duckdb.Error:
             # A change may ask for a column that is not there, overflow or take too long: it
@@ -141,9 +142,6 @@ class Bench:
             if job is not None:
                 job.check()
             return None
-        finally:
-            if forget is not None:
-                forget()
 
     def _run(
         self,
@@ -235,15 +233,30 @@ def _redirected(sql: str, different: set[str]) -> str:
 
 
 @contextlib.contextmanager
-def _deadline(con: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    """Interrupt what takes too long; the caller sees DuckDB's interrupt as an error."""
-    timer = threading.Timer(seconds, con.interrupt)
-    timer.start()
+def _deadline(con: duckdb.DuckDBPyConnection, seconds: float, job: Job | None) -> Iterator[None]:
+    """Interrupt what takes too long or was cancelled; the caller sees DuckDB's error.
+
+    Again and again: an interrupt between two statements does not stop the next one.
+    """
+    over, stop = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        stop.wait(seconds)
+        while not over.is_set():
+            con.interrupt()
+            over.wait(_AGAIN)
+
+    watcher = threading.Thread(target=watch, name="deadline", daemon=True)
+    forget = job.on_cancel(stop.set) if job is not None else None
+    watcher.start()
     try:
         yield
     finally:
-        timer.cancel()
-        timer.join()
+        if forget is not None:
+            forget()
+        over.set()
+        stop.set()
+        watcher.join()
 
 
 __all__ = ["SOURCE", "TARGET", "Bench"]

@@ -74,6 +74,8 @@ class Piecewise:
             for piece in before:
                 if piece.name in needed:
                     self._keep(kept, piece.name)
+        except duckdb.InterruptException:
+            raise  # it took too long, or was cancelled: that says nothing of the pieces
         except duckdb.Error:
             kept.failed = True
             return self.last(written, mutation, redirected)

@@ -15,11 +15,12 @@ from engine.base.jobs import SimpleJob
 from engine.base.paths import Home
 from engine.concepts import concept_graph
 from engine.concepts.query import DERIVED
-from engine.diagnosis.recompute.bench import TARGET, Bench
+from engine.diagnosis.recompute.bench import TARGET, Bench, _deadline
 from engine.diagnosis.recompute.cache import Cache
 from engine.diagnosis.recompute.changes import all_mutations, both
 from engine.diagnosis.recompute.groups import parsed_for
 from engine.diagnosis.recompute.mutation import Mutation
+from engine.diagnosis.recompute.piecewise import Piecewise
 from engine.diagnosis.recompute.slicing import slice_for
 from engine.diagnosis.recompute.writing import Written, written
 from engine.references import find_target, list_targets
@@ -232,6 +233,43 @@ def test_what_fails_or_takes_too_long_explains_nothing_and_a_cancel_stops(
             bench.run(broken, parsed, sliced, ["endtime"], seconds=30, job=job)
     finally:
         bench.close()
+
+
+LONG = "SELECT count(*) FROM range(30_000_000_000) r WHERE hash(range) = 1"
+
+
+@pytest.mark.parametrize("how", ["time", "cancel"])
+def test_what_is_over_between_two_statements_does_not_let_the_next_one_run(how: str) -> None:
+    """Pieces are many small statements: an interrupt often comes when none is running."""
+    job = SimpleJob()
+    with duckdb.connect() as con:
+
+        def work() -> None:
+            with _deadline(con, 0 if how == "time" else 60, job):
+                if how == "cancel":
+                    job.cancel()
+                for _ in range(200):  # an interrupt that came before is forgotten here
+                    con.execute("SELECT 1").fetchall()
+                con.execute(LONG).fetchall()
+
+        with pytest.raises(duckdb.InterruptException):
+            work()
+        assert con.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_pieces_that_were_interrupted_are_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = (Written(p, set(range(len(p.nodes)))) for p in parsed_for("sofa-24h").values())
+    text = next(text for text in texts if text.pieces(None))
+
+    def interrupted(*_: object) -> None:
+        raise duckdb.InterruptException("INTERRUPT Error: Interrupted!")
+
+    with duckdb.connect() as con:
+        pieces = Piecewise(con)
+        monkeypatch.setattr(pieces, "_keep", interrupted)
+        for _ in range(2):  # as it was before: the query as a whole, without any limit
+            with pytest.raises(duckdb.InterruptException):
+                pieces.last(text, None, str)
 
 
 def duckdb_column(name: str) -> exp.Column:
