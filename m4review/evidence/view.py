@@ -167,6 +167,9 @@ class EvidencePanel(QWidget):
         right.addWidget(self.beside)
         right.addWidget(self._scroll)
         right.setSizes([px(230), px(380)])
+        if self._attachable:  # beside a review all of it scrolls, so that no part is too low
+            self.tabs.setMinimumHeight(px(230))
+            self._scroll.setMinimumHeight(px(240))
         self._halves = QSplitter(Qt.Orientation.Horizontal)
         self._halves.setChildrenCollapsible(False)
         self._halves.addWidget(self.tabs)

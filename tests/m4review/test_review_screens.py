@@ -354,7 +354,8 @@ def test_the_row_under_the_cursor_of_the_diff_is_flagged(
 
 
 def test_lines_are_referred_to_by_keys(team: Team, window_of: WindowOf) -> None:
-    screen = review_of(window_of("anna"))
+    window = window_of("anna")
+    screen = review_of(window)
     model, writing = screen.model, screen.writing
     # Into the text by the key that refers to lines, and back.
     QTest.keyClick(writing.list, Key.Key_L)
@@ -365,6 +366,11 @@ def test_lines_are_referred_to_by_keys(team: Team, window_of: WindowOf) -> None:
     assert model.entry["anchors"] == [{"text": "instruction", "lines": "1"}]  # type: ignore[index]
     QTest.keyClick(writing.texts.view, Key.Key_Escape)
     assert writing.list.hasFocus()
+    # An answer that refers to something is written, also where nothing else is.
+    reviews_of(window)
+    review_of(window)
+    assert model.entry["anchors"]  # type: ignore[index]
+    assert writing.state.text().startswith("✓ Kept")
     # Enter presses an answer that has the keys, as it presses a button.
     QTest.keyClick(writing.answer.answers["agree"], Key.Key_Return)
     assert model.entry["verdict"] == "agree"  # type: ignore[index]

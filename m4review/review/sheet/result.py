@@ -54,7 +54,7 @@ class ResultPanel(QWidget):
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(self.table)
         splitter.addWidget(self.beside)
-        splitter.setSizes([context.px(560), context.px(460)])
+        splitter.setSizes([context.px(640), context.px(440)])
         page.addWidget(splitter, 1)
         self.voices.opened.connect(self._open)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engine.workbench import Workbench
 
 Kind = Literal["anchors", "evidence", "places", "rows"]
+_WRITTEN = ("verdict", "text", "anchors", "evidence", "places", "rows")
 _LOOK_EVERY = 3000
 
 
@@ -82,7 +83,7 @@ class ReviewViewModel(DraftModel):
         sheet = page.sheet
         self.draft = copy.deepcopy(sheet.draft) if sheet is not None else None
         if sheet is not None:
-            written = any(e["verdict"] or e["text"] or e["rows"] for e in sheet.draft["items"])
+            written = any(e[part] for e in sheet.draft["items"] for part in _WRITTEN)
             self.saving = "saved" if written else "none"
             self._start_at([item.id for item in sheet.items])
             self._watch.start()
