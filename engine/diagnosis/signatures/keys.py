@@ -14,6 +14,8 @@ from engine.diagnosis.table import Table
 _DIFFERENT_GRAIN = 0.3
 """Share of the columns in which repeated rows differ, above which they are another grain."""
 _LEVELS = 12
+_EVERY = 0.5
+"""Share of the extra keys that a shift of every key must give."""
 
 
 def key_candidates(table: Table) -> list[Candidate]:
@@ -154,6 +156,11 @@ def _shifted(table: Table, number: int) -> list[Candidate]:
             f"SELECT d.*, o.row IS NOT NULL AS expected{theirs} FROM diff d LEFT JOIN "  # noqa: S608 - our own SQL
             f"(SELECT * FROM diff WHERE key_status < 2) o ON {there}"
         )
+        row = table.con.execute(
+            f"SELECT count(*) FROM ({relation}) WHERE key_status = 2 AND expected"  # noqa: S608 - our own SQL
+        ).fetchone()
+        if row is None or row[0] < _EVERY * table.by_key[2]:
+            continue  # it would fit all missing keys, and say nothing of where the others are from
         said = named_shift(by / 1e6)[1] if is_time else f"off by {by:+d}"
         hypothesis = Hypothesis(
             id="shifted-keys",
