@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 SMALL = 11
 """Counts from 1 up to here - 1 are not told."""
@@ -204,6 +203,9 @@ class Ledger:
         return high - low >= SMALL - 2
 
     def _bounds(self, name: str) -> tuple[float, float]:
+        # Only here: it takes 35 MB, and a window that never reports has no use for it.
+        from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
+
         names, sums = self._around(name)
         at = {one: number for number, one in enumerate(names)}
         ranges = np.array([self._cells[one].range for one in names], dtype=float)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtri
 
 from engine.base.jobs import Job
 from engine.diagnosis.model import Rows, Segment
@@ -142,6 +142,8 @@ def _column(
     tested += [t for g in pairs if (t := _test(g, wrong)) is not None]
     if not tested:
         return []
+    from scipy import stats  # noqa: PLC0415 - takes 20 MB, only here
+
     adjusted = stats.false_discovery_control([t.p for t in tested], method="by")
     found = []
     for t, p in zip(tested, adjusted, strict=True):
@@ -201,6 +203,8 @@ def _test(group: _Group, wrong: Flags) -> _Tested | None:
     bad = int((group.inside & wrong).sum())
     if bad < _LEAST_WRONG:
         return None
+    from scipy import stats  # noqa: PLC0415 - as above
+
     rest, rest_bad = int(wrong.size) - size, int(wrong.sum()) - bad
     table = [[bad, size - bad], [rest_bad, rest - rest_bad]]
     return _Tested(group, bad, size, float(stats.fisher_exact(table).pvalue))
@@ -208,7 +212,7 @@ def _test(group: _Group, wrong: Flags) -> _Tested | None:
 
 def wilson(part: int, whole: int, level: float) -> tuple[float, float]:
     """Wilson's interval of a proportion at the error `level`."""
-    z = float(stats.norm.ppf(1 - level / 2))
+    z = float(ndtri(1 - level / 2))
     share = part / whole
     middle = (share + z * z / (2 * whole)) / (1 + z * z / whole)
     half = (
