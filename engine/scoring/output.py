@@ -130,8 +130,9 @@ def _open(path: Path, max_bytes: int) -> int:
 def _look_through(descriptor: int, job: Job | None) -> tuple[bool, int]:
     """Bound the line length; say whether the quick reader reads this spelling rightly; commas.
 
-    The quick reader drops blanks beside quotes, does not skip blank lines before the header,
-    and loses an endless last line without a word; and long cells it shall not meet.
+    The quick reader drops blanks beside quotes, does not skip blank lines before the header, takes
+    lone carriage returns otherwise, and loses an endless last line without a word; and long cells
+    it shall not meet.
     """
     run = offset = lines = commas = 0
     plain = True
@@ -156,13 +157,15 @@ def _look_through(descriptor: int, job: Job | None) -> tuple[bool, int]:
         lines += block.count(b"\n")
         commas += block.count(b",")
         quotes = quotes or b'"' in block
+        # With the last byte of the block before, so that a pair across the edge is seen.
+        edge = before + block if plain and (quotes or returns or before == b"\r") else b""
+        if plain and edge.count(b"\r") - edge.endswith(b"\r") != edge.count(b"\r\n"):
+            plain = False
         if plain and quotes:
-            # With the last byte of the block before, so that a pair across the edge is seen.
-            edge = before + block
             plain = not any(pair in edge for pair in (b'" ', b' "', b'"\t', b'\t"'))
         before = block[-1:]
         offset += len(block)
-    return plain, commas
+    return plain and before != b"\r", commas
 
 
 def _line_end(block: bytes, returns: bool) -> int:

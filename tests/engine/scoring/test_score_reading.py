@@ -68,6 +68,8 @@ def same(ours: str | None, theirs: str | None) -> bool:
 @example("1\n3,4\n")
 @example('1,"2\n')
 @example("1,2\r3,4\r\n")
+@example("\r,1\n5,6\n")
+@example("\r,")
 @example("1,,")
 @example("1,2,\n3,4,\n")
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
