@@ -22,7 +22,7 @@ from m4review.diff.header import PairHeader
 from m4review.diff.looks import look_of
 from m4review.diff.table import AnyIndex, DiffModel
 
-WAIT = 0.016
+WAIT = 0.012
 """Seconds that a paint waits for its rows: most come in time, and the window stays alive."""
 _NOTCH = 120
 """What a wheel tells for one notch, in eighths of a degree."""
@@ -72,7 +72,8 @@ class Half(QTableView):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         first, last = self.visible_rows()
-        self._diff.ensure(first, last, wait=WAIT)
+        # Sorted rows lie all over the file and come too late for any wait.
+        self._diff.ensure(first, last, wait=0 if self._diff.view.query.sort else WAIT)
         clip = event.rect()
         with QPainter(self.viewport()) as painter:
             self._drawing.paint(painter, self._page(clip), clip)
