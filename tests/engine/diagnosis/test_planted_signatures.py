@@ -78,7 +78,6 @@ def diagnosed(home: Home, planted: Planted, folder: Path) -> Diagnosis:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.skipif(not WHOLE, reason="one of the long proofs")
 def test_what_the_cells_do_not_tell_apart_is_told_with_the_first(
     mimic_built: Home, tmp_path: Path
 ) -> None:
@@ -89,7 +88,6 @@ def test_what_the_cells_do_not_tell_apart_is_told_with_the_first(
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(not WHOLE, reason="one of the long proofs")
 def test_three_flaws_of_one_script_are_named_together(mimic_built: Home, tmp_path: Path) -> None:
     sql = (SAMPLES / "ventilation-raw-flawed.sql").read_text(encoding="utf-8").rstrip().rstrip(";")
     planted = planted_errors.wrap("flawed", "mimic-ventilation-raw", "", "", sql)
