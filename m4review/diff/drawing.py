@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QLine, QPointF, QRect, Qt
+from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 )
 
 from m4review.app.theme import Theme
-from m4review.diff.looks import LOOKERS, WAITING, Look
+from m4review.diff.looks import LOOKERS, Look
 from m4review.diff.reader import Record
 from m4review.diff.table import TableColumn
 
@@ -108,8 +108,8 @@ class CellDrawing:
             "null": QBrush(QColor(theme.null_tint)),
         }
         self._ground = QBrush(QColor(theme.surface))
-        self._line = QPen(QColor(theme.line))
-        self._strong_line = QPen(QColor(theme.muted))
+        self._line = QBrush(QColor(theme.line))
+        self._strong_line = QBrush(QColor(theme.muted))
         selection = QColor(theme.accent)
         selection.setAlphaF(0.20)  # more, and coloured text on it falls below 4.5 to 1
         self._selection = QBrush(selection)
@@ -151,6 +151,10 @@ class CellDrawing:
         self._selected(painter, page)
         self._lines(painter, page)
         self._current(painter, page)
+        if gathered.waiting:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._line)
+            painter.drawRects(gathered.waiting)
         for (font, tone), texts in gathered.texts.items():
             painter.setFont(self._fonts[font])
             painter.setPen(self._ink[tone])
@@ -186,25 +190,15 @@ class CellDrawing:
                     painter.fillRect(lane.x, y, lane.width, height, self._selection)
 
     def _lines(self, painter: QPainter, page: Page) -> None:
-        left, right = page.lanes[0].x, page.lanes[-1].x + page.lanes[-1].width - 1
-        height, count = page.row_height, len(page.records)
-        painter.setPen(self._line)
-        painter.drawLines(
-            [
-                QLine(left, y, right, y)
-                for y in range(page.top + height - 1, page.top + height * count, height)
-            ]
-        )
+        # Filled, not drawn: a pen's line takes several times as long.
+        left, right = page.lanes[0].x, page.lanes[-1].x + page.lanes[-1].width
+        height, whole = page.row_height, page.row_height * len(page.records)
+        for y in range(page.top + height - 1, page.top + whole, height):
+            painter.fillRect(left, y, right - left, 1, self._line)
         # Each pair begins with a line that is easier to see.
-        end = page.top + height * count - 1
-        painter.setPen(self._strong_line)
-        painter.drawLines(
-            [
-                QLine(lane.x, page.top, lane.x, end)
-                for lane in page.lanes
-                if lane.column.part == "reference"
-            ]
-        )
+        for lane in page.lanes:
+            if lane.column.part == "reference":
+                painter.fillRect(lane.x, page.top, 1, whole, self._strong_line)
 
     def _current(self, painter: QPainter, page: Page) -> None:
         at = page.current - page.first
@@ -227,12 +221,16 @@ class CellDrawing:
         above = (height - self._em) / 2
         down = [above + self._metrics[font].ascent() for font in (VALUE, WORD)]
         glyph_down = (height - self._metrics[GLYPH].height()) / 2 + self._metrics[GLYPH].ascent()
-        looker, texts, paper = LOOKERS[column.part], into.texts, self._paper
+        looker, numeric = LOOKERS[column.part], column.numeric
+        texts, paper = into.texts, self._paper
+        bar = self._bar(lane, page)
         y = page.top - height
         for record in page.records:
             y += height
-            look = WAITING if record is None else looker(record, column)
-            text, glyph, tone, word, hatched = look
+            if record is None:
+                into.waiting.append(bar.translated(0, y))
+                continue
+            text, glyph, tone, word, hatched = looker(record, column)
             if tone in paper:
                 into.papers[tone].append(QRect(lane.x, y, lane.width, height))
             if hatched:
@@ -242,10 +240,19 @@ class CellDrawing:
                 texts[GLYPH, tone].append((QPointF(begin, y + glyph_down), glyph))
                 start += self._glyph_room(glyph)
             font = WORD if word else VALUE
-            shown, width = self._fitting(text, int(end - start), font)
-            if column.numeric and not word and width <= end - start:
+            room = end - start
+            shown, width = self._fitting(text, int(room), font)
+            if numeric and not word and width <= room:
                 start = end - 1 - width
             texts[font, tone].append((QPointF(start, y + down[font]), shown))
+
+    def _bar(self, lane: Lane, page: Page) -> QRect:
+        """What stands in the first row of a lane until it is loaded: no letters, so no value."""
+        thick = max(2, round(self._em * 0.35))
+        long = max(2, min(round(self._em * 2.5), round(lane.width - 2 * self._pad)))
+        right = lane.x + lane.width - round(self._pad) - long
+        left = right if lane.column.numeric else lane.x + round(self._pad)
+        return QRect(left, (page.row_height - thick) // 2, long, thick)
 
     def _glyph_room(self, glyph: str) -> float:
         if not glyph:
@@ -286,5 +293,6 @@ class _Gathered:
     def __init__(self) -> None:
         self.papers: defaultdict[str, list[QRect]] = defaultdict(list)
         self.hatched: list[QRect] = []
+        self.waiting: list[QRect] = []
         self.texts: defaultdict[tuple[int, str], list[tuple[QPointF, str]]] = defaultdict(list)
         """By font and tone."""

@@ -52,6 +52,7 @@ class DiffGrid(QFrame):
         self._setting = False
         self.model = model
         self._drawing = CellDrawing()
+        self._drawing.set_look(theme, self.font())  # the tables ask it for their rows' height
         self.keys = Half(model, theme, self._drawing, "Keys of the aligned rows")
         self.values = Values(
             model, theme, self._drawing, "Reference and agent values of the aligned rows"
@@ -106,7 +107,6 @@ class DiffGrid(QFrame):
         """Take over theme and font."""
         self._drawing.set_look(theme, font)
         for half in self.halves:
-            half.verticalHeader().setMinimumSectionSize(8)
             half.verticalHeader().setDefaultSectionSize(self._drawing.row_height)
             half.pair_header.setFont(self._drawing.font)
             half.pair_header.set_theme(theme)

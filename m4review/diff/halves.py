@@ -22,7 +22,7 @@ from m4review.diff.header import PairHeader
 from m4review.diff.looks import look_of
 from m4review.diff.table import AnyIndex, DiffModel
 
-WAIT = 0.012
+WAIT = 0.009
 """Seconds that a paint waits for its rows: most come in time, and the window stays alive."""
 _NOTCH = 120
 """What a wheel tells for one notch, in eighths of a degree."""
@@ -55,6 +55,8 @@ class Half(QTableView):
         vertical = self.verticalHeader()
         vertical.hide()
         vertical.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        vertical.setMinimumSectionSize(8)
+        vertical.setDefaultSectionSize(drawing.row_height)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setModel(model)  # only now: each setting above would lay the table out again
 
@@ -124,7 +126,8 @@ class Half(QTableView):
         """Pixels that show the values on screen whole (a double click on a header's edge)."""
         first, last = self.visible_rows()
         shown = self._diff.columns[column]
-        looks = (look_of(record, shown) for record in self._diff.records(first, last))
+        records = self._diff.records(first, last)
+        looks = (look_of(record, shown) for record in records if record is not None)
         return max((ceil(self._drawing.width_of(look)) for look in looks), default=0)
 
     def moveCursor(

@@ -29,9 +29,6 @@ class Look(NamedTuple):
     """Drawn on hatching: there is no such cell."""
 
 
-WAITING = Look("…", tone="muted")
-"""A cell whose row is not loaded yet."""
-
 _ROW_TONES_OF = {
     KeyStatus.MATCHED: "plain",
     KeyStatus.MISSING: "missing",
@@ -58,9 +55,9 @@ _NO_AGENT_COLUMN = Look("no such column", tone="missing", word=True, hatched=Tru
 Looker = Callable[[Record, TableColumn], Look]
 
 
-def look_of(record: Record | None, column: TableColumn) -> Look:
+def look_of(record: Record, column: TableColumn) -> Look:
     """How a cell looks: null, empty text, zero and no value at all are four different things."""
-    return WAITING if record is None else LOOKERS[column.part](record, column)
+    return LOOKERS[column.part](record, column)
 
 
 def _row(record: Record, _column: TableColumn) -> Look:

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from diff_factory import make_diff
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QImage, QPainter
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from engine.base.jobs import SimpleJob
+from m4review.app.theme import LIGHT
+from m4review.diff.drawing import CellDrawing, Lane, Page
 from m4review.diff.layout import CellStatus
 from m4review.diff.loader import PLAIN_BLOCK, BlockLoader
 from m4review.diff.looks import look_of
@@ -163,6 +166,32 @@ def test_null_zero_empty_and_absent_look_different(model: DiffModel, file: DiffF
     assert len(shown) == len(looks)
     assert looks["zero"].text == "0"
     assert looks["empty"].text != ""
+
+
+def test_a_row_that_is_not_loaded_is_drawn_as_bars_where_its_values_will_stand(
+    model: DiffModel,
+) -> None:
+    drawing = CellDrawing()
+    drawing.set_look(LIGHT, QFont())
+    height = drawing.row_height
+    lanes = [Lane(model.columns[0], 0, 200), Lane(model.columns[1], 200, 200)]  # right, left
+    picture = QImage(400, 2 * height, QImage.Format.Format_RGB32)
+    with QPainter(picture) as painter:
+        page = Page(lanes, 0, 0, height, [None, None], 400)
+        drawing.paint(painter, page, picture.rect())
+    rows = [
+        "".join("█" if picture.pixelColor(x, y).name() == LIGHT.line else " " for x in range(400))
+        for y in (height // 2, height + height // 2)
+    ]
+    assert rows[0] == rows[1]
+    right, left = rows[0][:200], rows[0][200:]
+    assert right[:100].isspace()
+    assert len(right.rstrip()) > 180
+    assert left[100:].isspace()
+    assert len(left.lstrip()) > 180
+    assert len(set(rows[0].split())) == 1
+    colours = {picture.pixelColor(x, y).name() for x in range(400) for y in range(2 * height)}
+    assert colours == {LIGHT.surface, LIGHT.line}
 
 
 def test_every_departure_has_a_sign_besides_its_colour(model: DiffModel, file: DiffFile) -> None:
