@@ -13,6 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import planted_errors
+import planted_fresh
 import planted_heldout
 import planted_later
 import pytest
@@ -33,6 +34,7 @@ ALL = {
     "planted": planted_errors.PLANTED,
     "held-out": planted_heldout.PLANTED,
     "later": planted_later.PLANTED,
+    "fresh": planted_fresh.PLANTED,
 }
 FIRST = {p.name for p in {p.target: p for p in reversed(planted_errors.PLANTED)}.values()}
 MISSED: dict[str, str] = {
