@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pyqtgraph
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QWheelEvent
 
 
 def calm(plot: pyqtgraph.PlotWidget) -> None:
@@ -14,3 +16,16 @@ def calm(plot: pyqtgraph.PlotWidget) -> None:
     item: Any = plot.getPlotItem()
     # It is made without a parent, so that it would outlive the plot.
     item.ctrlMenu.setParent(plot, item.ctrlMenu.windowFlags())
+
+
+class StillPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """A plot that neither zooms nor keeps the wheel from the page around it."""
+
+    def __init__(self) -> None:
+        super().__init__(enableMenu=False)
+        calm(self)
+        self.setMouseEnabled(x=False, y=False)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()

@@ -11,7 +11,7 @@ from PySide6.QtGui import QBrush, QColor, QFontMetrics
 
 from engine.diagnosis.compare import Comparison
 from m4review.app.context import Context
-from m4review.app.plots import calm
+from m4review.app.plots import StillPlot
 from m4review.compare.words import DRAWN, LOOKS, letters
 
 _NAME = 200
@@ -20,21 +20,18 @@ _LINE = 22
 """Pixels of a bar at 100 %."""
 
 
-class ChangeBars(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+class ChangeBars(StillPlot):
     """Horizontal bars of what is wrong in either run; what is right in both is left out."""
 
     chosen = Signal(int, int, str)
     """Run, column and change of a part that was clicked."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__(enableMenu=False)
-        calm(self)
+        super().__init__()
         self._context = context
         self._comparison: Comparison | None = None
         self._drawn: list[Any] = []
         self.setAccessibleName("Changes by column; the table has the same figures")
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMouseEnabled(x=False, y=False)
         self.getPlotItem().vb.invertY(True)
         self.scene().sigMouseClicked.connect(self._clicked)
         context.theme_changed.connect(self.draw)

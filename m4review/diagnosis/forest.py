@@ -12,7 +12,7 @@ from PySide6.QtGui import QFontMetrics, QResizeEvent
 
 from engine.diagnosis.model import Segment
 from m4review.app.context import Context
-from m4review.app.plots import calm
+from m4review.app.plots import StillPlot
 from m4review.diagnosis.words import interval_words
 
 MOST = 12
@@ -20,22 +20,19 @@ MOST = 12
 _LINE = 22
 
 
-class Forest(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+class Forest(StillPlot):
     """One line per segment: a square at share − base, whiskers for the interval, and zero."""
 
     chosen = Signal(int)
     """Number of a segment that was clicked."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__(enableMenu=False)
-        calm(self)
+        super().__init__()
         self._context = context
         self._segments: tuple[Segment, ...] = ()
         self.current = -1
         self._names = 0
         self.setAccessibleName("Segments: share minus base with intervals; the table has the same")
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMouseEnabled(x=False, y=False)
         self.getPlotItem().vb.invertY(True)
         self._drawn: list[Any] = []
         self.scene().sigMouseClicked.connect(self._clicked)

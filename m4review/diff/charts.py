@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from m4review.app.context import Context
+from m4review.app.plots import StillPlot
 from m4review.app.tips import as_written
 from m4review.app.widgets import label
 
@@ -44,23 +45,6 @@ class Mark:
     """Rows."""
 
 
-class _Plot(pg.PlotWidget):  # type: ignore[misc]
-    """A plot that neither zooms nor keeps the wheel from the page around it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setMouseEnabled(x=False, y=False)
-        self.setMenuEnabled(False)
-        self.hideButtons()
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        menu = self.getPlotItem().ctrlMenu
-        menu.setParent(self, menu.windowFlags())  # else it outlives the window
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-
 class Chart(QWidget):
     """What all charts share: theme, marks, mouse and keys."""
 
@@ -74,7 +58,9 @@ class Chart(QWidget):
         self.current = -1
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(f"{name}: arrow keys walk, Enter shows the rows")
-        self.plot = _Plot()
+        self.plot = StillPlot()
+        self.plot.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.plot.setFixedHeight(context.px(_HEIGHT))
         self.plot.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.said = label("", "muted", wrap=True)
         column = QVBoxLayout(self)

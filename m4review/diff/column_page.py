@@ -31,6 +31,8 @@ from m4review.diff.words import printed, signed_duration
 
 _NARROW = 1.5
 """Zoom from which on chart and table stand below each other."""
+_BREATH = 10
+"""Milliseconds from piece to piece: in between the window paints and takes what was pressed."""
 _LISTED = 40
 """Bins of the scatter that are listed beside it, the fullest first."""
 
@@ -62,7 +64,7 @@ class ColumnPage(QWidget):
         self._left: list[Callable[[], object]] = []
         self._next = QTimer(self)
         self._next.setSingleShot(True)
-        self._next.setInterval(0)
+        self._next.setInterval(_BREATH)
         self._next.timeout.connect(self._draw_next)
         self._build()
         model.study_changed.connect(self.show_study)
@@ -175,10 +177,14 @@ class ColumnPage(QWidget):
         self._next.start()
 
     def _draw_next(self) -> None:
-        """One card at a time: a chart takes a moment to make, and the window must stay alive."""
+        """One piece at a time: a chart takes a moment to make, and the window must stay alive."""
         if self._left:
             self._left.pop(0)()
             self._next.start()
+
+    def _then(self, step: Callable[[], object]) -> None:
+        """Do this as the next piece: making a chart and drawing in it are two."""
+        self._left.insert(0, step)
 
     @property
     def drawn(self) -> bool:
@@ -266,7 +272,8 @@ class ColumnPage(QWidget):
         special = frozenset(
             at for at, bar in enumerate(found.bars) if bar.low is None or bar.high is None
         )
-        chart.show_bars([(row.words, row.count) for row in rows], special=special)
+        bars = [(row.words, row.count) for row in rows]
+        self._then(partial(chart.show_bars, bars, special=special))
         chart.chosen.connect(lambda at: self.model.show_rows(rows[at].condition, rows[at].words))
         self.charts["histogram"] = chart
         if special:
@@ -300,9 +307,8 @@ class ColumnPage(QWidget):
             for cell in ordered
         ]
         chart = HeatChart(self._context, "Pairs of values", "reference", "agent")
-        chart.show_grid(
-            [mark for mark, _ in cells], low=found.low, step=found.step, bins=found.bins
-        )
+        marks = [mark for mark, _ in cells]
+        self._then(partial(chart.show_grid, marks, low=found.low, step=found.step, bins=found.bins))
         chart.chosen.connect(
             lambda at: self.model.show_rows(cells[at][1], f"pairs with {cells[at][0].words}")
         )
@@ -344,7 +350,7 @@ class ColumnPage(QWidget):
             "% that match",
         )
         what_if = dict(self._diff.query.tolerances).get(study.position)
-        chart.show_curve(marks, own=scored.tolerance, what_if=what_if)
+        self._then(partial(chart.show_curve, marks, own=scored.tolerance, what_if=what_if))
         set_to: Callable[[int], None] = lambda at: self._diff.set_tolerance(  # noqa: E731
             study.position, study.curve[at].tolerance
         )

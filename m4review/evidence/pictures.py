@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from engine.claims.values import BINS
 from m4review.app.context import Context
-from m4review.app.plots import calm
+from m4review.app.plots import StillPlot
 from m4review.app.tips import as_written
 from m4review.app.widgets import label
 
@@ -48,19 +48,6 @@ class ShareBar(QWidget):
         painter.end()
 
 
-class _Plot(pg.PlotWidget):  # type: ignore[misc]
-    """Neither zooms nor keeps the wheel from the page around it."""
-
-    def __init__(self) -> None:
-        super().__init__(enableMenu=False)
-        calm(self)
-        self.setMouseEnabled(x=False, y=False)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-
 class Histogram(QWidget):
     """Rows by value from the first to the last percentile, with the stated range drawn in."""
 
@@ -74,7 +61,7 @@ class Histogram(QWidget):
         super().__init__()
         self._context, self._histogram, self._limits = context, histogram, limits
         self._quantiles = quantiles
-        self.plot = _Plot()
+        self.plot = StillPlot()
         self.said = label(self._words(), "muted", wrap=True)
         rows = QVBoxLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
