@@ -10,6 +10,7 @@ import duckdb
 from engine.base import duck
 from engine.base.errors import BadInput, bad_file
 from engine.base.jobs import Job
+from engine.scoring.whatif import stamp
 
 OK = "(0, 1, 5)"
 """Cell statuses of a match."""
@@ -72,7 +73,7 @@ class Column:
         if self.is_number:
             return f"try_cast({side}{self.position} AS DOUBLE)"
         if self.compared_as == "time" and "TIMESTAMP" not in kind:
-            return f"try_cast({side}{self.position} AS TIMESTAMP)"
+            return f"({stamp(f'{side}{self.position}', kind)})"
         if self.compared_as == "text" and kind != "VARCHAR":
             return f"({side}{self.position})::VARCHAR"
         return f"{side}{self.position}"
@@ -84,7 +85,7 @@ class Column:
     def matches(self, predicted: str) -> str:
         """SQL: the agent's value is `predicted` (null for null), within the tolerance."""
         same = self.same(self.a, f"({predicted})")
-        return f"coalesce({same}, ({predicted}) IS NULL AND {self.a} IS NULL)"
+        return f"coalesce({same}, ({predicted}) IS NULL AND a{self.position} IS NULL)"
 
     def same(self, one: str, other: str) -> str:
         """SQL: two values that are not null are as good as equal."""

@@ -12,6 +12,8 @@ from engine.base.errors import UsageError
 from engine.scoring.cells import DIFFERENT, MATCHES, WITHIN
 
 _ALL_BITS = (1 << 64) - 1
+_OFFSET = "[T ][0-9:.]+ ?[+-][0-9]{2}(:?[0-9]{2})?$"
+"""How a timestamp with an offset from UTC ends."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Compared:
         if self.compared_as == "number":
             return f"TRY_CAST({field} AS DOUBLE)"
         if self.compared_as == "time":
-            return f"({_stamp(field, kind)})"
+            return f"({stamp(field, kind)})"
         return field if kind == "VARCHAR" else f"({field}::VARCHAR)"
 
     def status(self, tolerance: float) -> str:
@@ -109,12 +111,23 @@ def mismatches_with(statuses: dict[int, str]) -> str:
     return " | ".join([f"(mismatches & {kept}::UBIGINT)", *parts])
 
 
-def _stamp(value: str, kind: str) -> str:
-    """SQL of a value as a timestamp; numbers count as nanoseconds since 1970, as in scoring."""
+def stamp(value: str, kind: str) -> str:
+    """SQL of a cell of a column of times as a timestamp; null where it is none.
+
+    Numbers count as nanoseconds since 1970 and an offset from UTC is taken off, as in scoring.
+
+    Args:
+        value: SQL of the cell.
+        kind: its DuckDB type.
+    """
     if "TIMESTAMP" in kind or kind == "DATE":
         return f"{value}::TIMESTAMP"
-    if kind == "VARCHAR":
-        return f"TRY_CAST({value} AS TIMESTAMP)"
+    if kind == "VARCHAR":  # the cast to a plain timestamp would leave the offset unread
+        zoned = f"make_timestamp(epoch_us(TRY_CAST({value} AS TIMESTAMPTZ)))"
+        return (
+            f"CASE WHEN regexp_matches({value}, '{_OFFSET}') THEN {zoned} "
+            f"ELSE TRY_CAST({value} AS TIMESTAMP) END"
+        )
     if kind == "BOOLEAN":
         return "NULL::TIMESTAMP"
     return f"CASE WHEN abs({value}) < 9e18 THEN make_timestamp({value}::BIGINT // 1000) END"

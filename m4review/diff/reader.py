@@ -20,7 +20,7 @@ from engine.base.duck import connect, in_words, interruptible, is_locked, quote
 from engine.base.errors import BadInput, Cancelled, UsageError
 from engine.base.jobs import Job
 from m4review.diff.describe import read_layout
-from m4review.diff.layout import CellStatus, Layout, ScoredColumn
+from m4review.diff.layout import CellStatus, Layout
 from m4review.diff.query import (
     Pair,
     Query,
@@ -301,7 +301,7 @@ class DiffFile:
         column = self.layout.scored[index]
         r, a, s = quote(column.reference), quote(column.agent), quote(column.status)
         mismatching = f"key_status = 0 AND {s} IN (2, 3, 4)"
-        difference = _difference(column)
+        difference = column.compared.difference
         summary: Differences | None = None
         if difference:
             n, mean, median, low, high, positive = _one(
@@ -400,13 +400,3 @@ def _one(cursor: duckdb.DuckDBPyConnection, sql: str) -> tuple[Any, ...]:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
-
-
-def _difference(column: ScoredColumn) -> str | None:
-    """Agent − reference as a number; None where values are texts."""
-    a, r = quote(column.agent), quote(column.reference)
-    if column.compared_as == "number":
-        return f"TRY_CAST({a} AS DOUBLE) - TRY_CAST({r} AS DOUBLE)"
-    if column.compared_as == "time":
-        return f"epoch(TRY_CAST({a} AS TIMESTAMP)) - epoch(TRY_CAST({r} AS TIMESTAMP))"
-    return None

@@ -15,7 +15,7 @@ _LEVELS = 12
 
 def cohort_candidates(table: Table, features: Sequence[Feature]) -> list[Candidate]:
     """Which feature tells the missing keys from the others; ``memory.features`` is there."""
-    if not table.by_key[1] or not features:
+    if not table.by_key[1] or not table.by_key[0] or not features:
         return []
     hypotheses = [h for n, f in enumerate(features) for h in _of(table, n, f)]
     relation = "SELECT d.*, f.* EXCLUDE (row) FROM diff d LEFT JOIN memory.features f USING (row)"

@@ -69,6 +69,7 @@ def greedy(
     while pool and left and len(chosen) < MOST:
         scored = [(_score(c, left, weights, part), c) for c in pool]
         best_score, best = max(scored, key=lambda pair: (pair[0], *_preference(pair[1])))
+        best = _rule_around(best, scored, best_score, left)
         gained = _gain(best, left, weights)
         least = max(1, math.ceil(_LEAST_SHARE * total)) if chosen else 1
         if best_score <= 0 or gained < least or (best.free and _gain(best, left, {}) < _FREE_LEAST):
@@ -137,6 +138,33 @@ def _preference(c: Candidate) -> tuple[float, ...]:
     """Among equals: by the order of the names, then the plainer."""
     extra = c.change is not None and len(c.change.before) + len(c.change.after)
     return (-PRIOR[c.id], -float(extra))
+
+
+def _rule_around(
+    c: Candidate,
+    scored: Sequence[tuple[float, Candidate]],
+    score: float,
+    left: Mapping[int, RowList],
+) -> Candidate:
+    """The rule whose condition never holds without a length of time, where that explains the same.
+
+    Then it is the rule that is not there, not a length.
+    """
+    if c.change is None or c.id != "window" or c.parameters.get("length") != 0:
+        return c
+    return next(
+        (
+            other
+            for their, other in scored
+            if other.id == "rule-dropped"
+            and their == score
+            and other.change is not None
+            and other.change.query == c.change.query
+            and c.change.before in other.change.before
+            and _same_cells(other, c, left)
+        ),
+        c,
+    )
 
 
 def _same_cells(one: Candidate, other: Candidate, left: Mapping[int, RowList]) -> bool:

@@ -8,6 +8,7 @@ from engine.base.jobs import Job
 from engine.diagnosis.signatures.across import across_hypotheses, row_hypotheses
 from engine.diagnosis.signatures.candidate import KEYS, Candidate, ask
 from engine.diagnosis.signatures.intervals import interval_candidates
+from engine.diagnosis.signatures.key_forms import key_form_candidates
 from engine.diagnosis.signatures.keys import key_candidates
 from engine.diagnosis.signatures.nulls import null_hypotheses
 from engine.diagnosis.signatures.numbers import number_hypotheses
@@ -25,6 +26,7 @@ _DEFINITE = {
     "date-only",
     "label-spelling",
     "number-format",
+    "time-format",
     "copied-column",
     "swapped-columns",
     "constant-column",
@@ -34,7 +36,7 @@ _DEFINITE = {
     "shifted-keys",
 }
 """What fits nearly all mismatches by chance no more: nothing further is looked for then."""
-_DEFINITE_KEYS = {"truncated-output", "shifted-keys"}
+_DEFINITE_KEYS = {"no-output", "key-format", "truncated-output", "shifted-keys"}
 _MANY_KEYS = 20
 """Rows that one of these must explain to be no chance."""
 _NEARLY = 0.95
@@ -60,6 +62,7 @@ def value_candidates(table: Table, job: Job | None) -> list[Candidate]:
             found += ask(table, column.position, rows[1], rows[0])
     if job is not None:
         job.check()
+    found += key_form_candidates(table)
     found += key_candidates(table)
     found += interval_candidates(table)
     return found
@@ -95,6 +98,7 @@ def open_positions(table: Table, candidates: list[Candidate]) -> list[int]:
             i = column.position
             done = any(
                 c.id in _DEFINITE
+                and not c.free
                 and i in c.cells
                 and c.cells[i].size >= _NEARLY * column.wrong
                 and c.broken <= max(1, (1 - _NEARLY) * column.wrong)

@@ -46,7 +46,7 @@ def _cut_off(table: Table) -> Iterator[Hypothesis]:
 
 def _values_of_missing(table: Table) -> Iterator[Hypothesis]:
     """Missing keys by what the reference has in them: null, or one level."""
-    if not table.by_key[1]:
+    if not table.by_key[1] or not table.by_key[0]:  # with no key left, each level fits as well
         return
     for column in table.columns:
         i = column.position
@@ -136,13 +136,24 @@ def _shifted(table: Table, number: int) -> list[Candidate]:
         return []
     others = [f"k{n}" for n in range(len(table.keys)) if n != number]
     same = " AND ".join(f"m.{k} IS NOT DISTINCT FROM e.{k}" for k in others) or "true"
-    gap = f"(e.k{number} - m.k{number})"
-    step = f"epoch_us(e.k{number}) - epoch_us(m.k{number})" if is_time else gap
-    near = f"abs({step}) <= {86400_000_000 * 2 if is_time else 2}"
+    step = (
+        f"epoch_us(e.k{number}) - epoch_us(m.k{number})"
+        if is_time
+        else f"e.k{number} - m.k{number}"
+    )
+    near = f"abs(step) <= {86400_000_000 * 2 if is_time else 2} AND step <> 0"
+    # Of a long run of keys an hour apart only the ends are missing or extra: where the group's
+    # first key lies tells the shift there. In short groups the pairs of both tell it as well.
+    group = f"GROUP BY {', '.join(others)}" if others else ""
+    first = (
+        f"SELECT min(k{number}) FILTER (WHERE key_status <> 1) AS a, "  # noqa: S608 - our own SQL
+        f"min(k{number}) FILTER (WHERE key_status < 2) AS r FROM diff {group}"
+    )
+    by_first = "epoch_us(a) - epoch_us(r)" if is_time else "a - r"
     rows = table.con.execute(
-        f"SELECT {step} AS step, count(*) FROM diff m JOIN diff e ON {same} AND {near} "  # noqa: S608 - our own SQL
-        "WHERE m.key_status = 1 AND e.key_status = 2 GROUP BY step HAVING step <> 0 "
-        "ORDER BY count(*) DESC, 1 LIMIT 3"
+        f"SELECT step, count(*) FROM (SELECT {step} AS step FROM diff m JOIN diff e ON {same} "  # noqa: S608 - our own SQL
+        f"WHERE m.key_status = 1 AND e.key_status = 2 UNION ALL SELECT {by_first} FROM ({first})) "
+        f"WHERE {near} GROUP BY step ORDER BY count(*) DESC, 1 LIMIT 3"
     ).fetchall()
     steps = dict.fromkeys([int(step) for step, _ in rows] + ([] if is_time else [-1, 1]))
     found: list[Candidate] = []

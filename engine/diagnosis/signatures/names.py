@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TITLES = {
+    "no-output": "No row to compare",
     "column-missing": "Column missing",
     "copied-column": "Copied column",
     "swapped-columns": "Swapped columns",
@@ -12,9 +13,11 @@ TITLES = {
     "off-by-day": "Off by days",
     "date-only": "Date without time",
     "rounding": "Rounding",
+    "number-format": "Form of numbers",
+    "time-format": "Form of times",
+    "key-format": "Form of keys",
     "label-spelling": "Spelling of labels",
     "label-renamed": "Labels renamed",
-    "number-format": "Form of numbers",
     "null-versus-zero": "Null versus zero",
     "null-versus-normal": "Null versus normal",
     "follows-from-parts": "Follows from its parts",

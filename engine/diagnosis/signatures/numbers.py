@@ -40,6 +40,8 @@ _SOME = 3
 """Cells that must share a ratio or a step."""
 _LEVELS = 12
 """Of a score, at most."""
+_VALUES = 3
+"""Different values of the reference that must be cut to a bound: fewer are just other values."""
 
 
 def number_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
@@ -141,13 +143,15 @@ def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
     """The commonest ratios of agent by reference: a known unit each, or just a factor."""
     ratio = f"{column.a} / {column.r}"
     rows = table.con.execute(
-        f"SELECT median(q), count(*) FROM (SELECT {ratio} AS q FROM diff "  # noqa: S608 - our own SQL
+        f"SELECT median(q), count(*), count(DISTINCT r) FROM (SELECT {ratio} AS q, "  # noqa: S608 - our own SQL
+        f"{column.r} AS r FROM diff "
         f"WHERE s{column.position} = 2 AND {column.r} <> 0 AND isfinite({ratio}) "
         f"AND {column.a} <> 0) GROUP BY round(log(abs(q)), 3), q > 0 "
         "ORDER BY count(*) DESC, 1 LIMIT 5"
     ).fetchall()
+    several = _several(table, column)
     tried: list[float] = []
-    for middle, count in rows:
+    for middle, count, values in rows:
         found = float(middle)
         known = [
             (unit, by)
@@ -168,7 +172,7 @@ def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
                 factor=by,
                 unit=unit,
             )
-        if not known and count >= _SOME and found != 1.0:
+        if not known and count >= _SOME and values >= several and found != 1.0:
             yield _predicting(
                 column,
                 "constant-factor",
@@ -195,14 +199,27 @@ def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
         )
 
 
+def _several(table: Table, column: Column) -> int:
+    """Values of the reference that a factor or an offset must hold for, where there are so many.
+
+    What holds for one value alone is another value in its place, no arithmetic.
+    """
+    row = table.con.execute(
+        f"SELECT count(DISTINCT {column.r}) FROM diff WHERE s{column.position} = 2"  # noqa: S608 - our own SQL
+    ).fetchone()
+    return min(2, int(row[0])) if row else 0
+
+
 def _offsets(table: Table, column: Column) -> Iterator[Hypothesis]:
     step = f"round({column.a} - {column.r}, 6)"
     rows = table.con.execute(
-        f"SELECT {step} AS step, count(*) FROM diff WHERE s{column.position} = 2 "  # noqa: S608 - our own SQL
+        f"SELECT {step} AS step, count(*), count(DISTINCT {column.r}) FROM diff "  # noqa: S608 - our own SQL
+        f"WHERE s{column.position} = 2 "
         "GROUP BY step HAVING isfinite(step) AND step <> 0 ORDER BY count(*) DESC, 1 LIMIT 3"
     ).fetchall()
-    for offset, count in rows:
-        if count < _SOME:
+    several = _several(table, column)
+    for offset, count, values in rows:
+        if count < _SOME or values < several:
             continue
         by = float(offset)
         yield _predicting(
@@ -219,15 +236,21 @@ def _offsets(table: Table, column: Column) -> Iterator[Hypothesis]:
 def _capped(table: Table, column: Column) -> Iterator[Hypothesis]:
     i = column.position
     row = table.con.execute(
-        f"SELECT mode({column.a}), count(*) FROM diff WHERE s{i} = 2"  # noqa: S608 - our own SQL
+        f"SELECT mode({column.a}) FROM diff WHERE s{i} = 2"  # noqa: S608 - our own SQL
     ).fetchone()
     if row is None or row[0] is None:
         return
     bound = float(row[0])
     if not math.isfinite(bound):
         return
-    for said, function in (("above", "least"), ("below", "greatest")):
-        hypothesis = _predicting(
+    for said, function, sign in (("above", "least", ">"), ("below", "greatest", "<")):
+        distinct = table.con.execute(
+            f"SELECT count(DISTINCT {column.r}) FROM diff WHERE s{i} = 2 "  # noqa: S608 - our own SQL
+            f"AND {column.a} = {bound!r}::DOUBLE AND {column.r} {sign} {bound!r}::DOUBLE"
+        ).fetchone()
+        if distinct is None or int(distinct[0]) < _VALUES:
+            continue
+        yield _predicting(
             column,
             "capped",
             f"{function}({column.r}, {bound!r}::DOUBLE)",
@@ -236,7 +259,6 @@ def _capped(table: Table, column: Column) -> Iterator[Hypothesis]:
             free=True,
             side=said,
         )
-        yield hypothesis
 
 
 def _levels(table: Table, column: Column) -> Iterator[Hypothesis]:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from engine.base.duck import quote_text
 from engine.diagnosis.signatures.hypothesis import Hypothesis
 from engine.diagnosis.table import Column, Table
+from engine.scoring.whatif import stamp
 
 _PLAIN = "regexp_replace(lower(strip_accents(trim({x}))), '[^a-z0-9]+', '', 'g')"
 _MANY = 200
 """Of more labels than this no list is made: they are free text."""
+_WITH_UNIT = "^[<>=~≈ ]*([+-]?[0-9]+[.]?[0-9]*(?:[eE][+-]?[0-9]+)?)(?:[ ]*[^0-9., ][^0-9]*)?$"
+"""A number with a unit behind it, or with a sign like < before it."""
+_DATES = {
+    "day, month, year": ("%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%d-%b-%Y"),
+    "month, day, year": ("%m/%d/%Y", "%m-%d-%Y", "%b %d, %Y"),
+    "year, month, day": ("%Y/%m/%d", "%Y%m%d"),
+}
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
 def text_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
@@ -35,24 +44,59 @@ def text_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
                 parameters={"way": way},
             )
         yield from _renamed(table, column)
-    one, other = f"try_cast(r{i} AS DOUBLE)", f"try_cast(a{i} AS DOUBLE)"
-    yield Hypothesis(
-        id="number-format",
-        words="Consistent with the right numbers in another form; one value that is no number "
-        "makes the whole column be compared as text.",
-        predicts="the reference's number, printed otherwise",
-        column=column.name,
-        explains=f"s{i} = 2 AND abs({one} - {other}) <= {column.tolerance!r} + 1e-9",
-    )
-    when, given = f"try_cast(r{i} AS TIMESTAMP)", f"try_cast(a{i} AS TIMESTAMP)"
-    yield Hypothesis(
-        id="number-format",
-        words="Consistent with the right times in another form; one value that is no time makes "
-        "the whole column be compared as text.",
-        predicts="the reference's time, printed otherwise",
-        column=column.name,
-        explains=f"s{i} = 2 AND {when} = {given}",
-    )
+    yield from _numbers_in_texts(column)
+    yield from _times_in_texts(column)
+
+
+def _numbers_in_texts(column: Column) -> Iterator[Hypothesis]:
+    """Numbers that only their form keeps from being compared as numbers."""
+    i = column.position
+    one = f"try_cast(r{i} AS DOUBLE)"
+    cell = f"trim(a{i}::VARCHAR)"
+    for way, form, said in (
+        ("spelling", cell, "in another form"),
+        ("comma", f"replace({cell}, ',', '.')", "with a comma for the decimal point"),
+        ("thousands", f"replace({cell}, ',', '')", "with commas between the thousands"),
+        ("unit", f"regexp_extract({cell}, '{_WITH_UNIT}', 1)", "with a unit or a sign beside them"),
+    ):
+        yield Hypothesis(
+            id="number-format",
+            words=f"Consistent with the right numbers {said}; one value that is no number makes "
+            "the whole column be compared as text.",
+            predicts=f"the reference's number, {said}",
+            column=column.name,
+            explains=f"s{i} = 2 AND abs({one} - try_cast({form} AS DOUBLE)) "
+            f"<= {column.tolerance!r} + 1e-9",
+            parameters={"form": way},
+        )
+
+
+def _times_in_texts(column: Column) -> Iterator[Hypothesis]:
+    """Times that only their form keeps from being compared as times."""
+    i = column.position
+    when, cell = stamp(f"r{i}", column.r_type), f"a{i}::VARCHAR"
+    zone = f"make_timestamp(epoch_us(try_cast({cell} AS TIMESTAMPTZ)))"
+    for way, given, said in (
+        ("spelling", stamp(f"a{i}", column.a_type), "in another form"),
+        ("zone", zone, "with the name of a time zone"),
+        *(
+            (order, f"try_strptime({cell}, [{_layouts(dates)}])", f"as {order}")
+            for order, dates in _DATES.items()
+        ),
+    ):
+        yield Hypothesis(
+            id="time-format",
+            words=f"Consistent with the right times {said}; one value that is no time in the form "
+            "of the first makes the whole column be compared as text.",
+            predicts=f"the reference's time, {said}",
+            column=column.name,
+            explains=f"s{i} = 2 AND ({when}) = ({given})",
+            parameters={"form": way},
+        )
+
+
+def _layouts(dates: Sequence[str]) -> str:
+    return ", ".join(f"'{date}{clock}'" for date in dates for clock in _CLOCKS)
 
 
 def _renamed(table: Table, column: Column) -> Iterator[Hypothesis]:

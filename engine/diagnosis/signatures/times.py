@@ -31,6 +31,23 @@ def time_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
             strict=True,
         )
     yield from _shifts(table, column)
+    if any(kind in column.a_type for kind in ("INT", "DOUBLE")):
+        yield from _since_1970(column)
+
+
+def _since_1970(column: Column) -> Iterator[Hypothesis]:
+    """Times written as a number, which counts as nanoseconds."""
+    i = column.position
+    for unit, per_second in (("seconds", 1), ("milliseconds", 1_000), ("microseconds", 1_000_000)):
+        given = f"make_timestamp((a{i}::DOUBLE * {1_000_000 // per_second})::BIGINT)"
+        yield Hypothesis(
+            id="time-format",
+            words=f"Consistent with times as {unit} since 1970; a number is read as nanoseconds.",
+            predicts=f"the reference's time in {unit} since 1970",
+            column=column.name,
+            explains=f"s{i} = 2 AND abs(a{i}) < 9e15 AND {given} = {column.r}",
+            parameters={"form": unit},
+        )
 
 
 def _shifts(table: Table, column: Column) -> Iterator[Hypothesis]:
