@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import planted_blind
 import planted_errors
 import planted_fresh
 import planted_heldout
@@ -35,6 +36,7 @@ ALL = {
     "held-out": planted_heldout.PLANTED,
     "later": planted_later.PLANTED,
     "fresh": planted_fresh.PLANTED,
+    "blind": planted_blind.PLANTED,
 }
 FIRST = {p.name for p in {p.target: p for p in reversed(planted_errors.PLANTED)}.values()}
 MISSED: dict[str, str] = {
