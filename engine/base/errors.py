@@ -93,7 +93,7 @@ class UsageError(M4Error):
     """The call is wrong: an unknown name, an option that does not exist."""
 
     exit_code = 2
-    title = "This call is not understood"
+    title = "This does not work as asked"
 
 
 class BadInput(M4Error):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QGridLayout,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QSplitter,
     QStackedWidget,
@@ -38,14 +35,19 @@ from m4review.compare.beside import GivenPane, StepList
 from m4review.compare.counts import count_lines, counts_model
 from m4review.compare.legend import legend
 from m4review.compare.rows import RowsPane
+from m4review.compare.runs import RunChips
 from m4review.compare.viewmodel import CompareViewModel
-from m4review.compare.words import letters, run_words
+from m4review.compare.words import letters
 
 if TYPE_CHECKING:
     from engine.base.errors import M4Error
     from engine.diagnosis.compare import Comparison
     from m4review.app.actions import Actions
     from m4review.app.jobs import Progress
+
+
+_PICTURE = 0.6
+"""Of the height, at most, for the picture of the counts."""
 
 
 class CompareScreen(Screen):
@@ -56,7 +58,7 @@ class CompareScreen(Screen):
         self.model = CompareViewModel(context.workbench, context.runner, self)
         self.errors = ErrorPanel(context)
         self._name = ElidedLabel("Comparison", "title")
-        self._runs = QGridLayout()
+        self.runs = RunChips(context)
         self._line = label("", "muted", wrap=True)
         self.report_button = button(
             context, "Save report…", self._report, icon="file-text",
@@ -86,8 +88,7 @@ class CompareScreen(Screen):
         head.addWidget(self._name, 1)
         head.addWidget(self.report_button)
         page.addLayout(head)
-        self._runs.setColumnStretch(1, 1)
-        page.addLayout(self._runs)
+        page.addWidget(self.runs)
         page.addWidget(self._line)
         page.addWidget(self.errors)
         waiting = QHBoxLayout()
@@ -121,7 +122,8 @@ class CompareScreen(Screen):
         split.setChildrenCollapsible(False)
         split.addWidget(ColumnScroll(drawn))
         split.addWidget(self.counts)
-        split.setSizes([self.context.px(330), self.context.px(210)])
+        split.setStretchFactor(1, 1)
+        self._split = split
         whole = QWidget()
         outer = QVBoxLayout(whole)
         outer.addLayout(self.legend)
@@ -221,25 +223,25 @@ class CompareScreen(Screen):
         for each in self.steps:
             each.show_sides(sides)
         self.given.show_sides(sides)
-        clear(self._runs)
+        self.runs.show_sides(sides if comparison is not None else ())
         self._line.setText(_summary(comparison) if comparison is not None else "")
         self._fill_legend()
         if comparison is None:
             self._name.setText("Comparison")
             return
         self._name.setText(f"{len(sides)} runs of {sides[0].summary.task}")
-        for at, (name, side) in enumerate(zip(letters(len(sides)), sides, strict=True)):
-            short: QLabel = label(name, "heading")
-            self._runs.addWidget(short, at, 0)
-            self._runs.addWidget(ElidedLabel(run_words(side.summary)), at, 1)
-            there = Place("run", side.summary.run_id)
-            go = button(self.context, "Open", partial(self.context.go, there))
-            go.setAccessibleName(f"Open run {name}")
-            self._runs.addWidget(go, at, 2)
+        self._share_height()
         self.counts.selectRow(0)
         if self.isVisible():
             self.counts.setFocus()
         self.title_changed.emit()
+
+    def _share_height(self) -> None:
+        """The picture as high as its bars need, at most most of the height; the table the rest."""
+        whole = self._split.height()
+        needed = self.bars.height() + self.context.px(60)
+        drawn = min(needed, round(whole * _PICTURE))
+        self._split.setSizes([drawn, whole - drawn])
 
     def _fill_legend(self) -> None:
         clear(self.legend)

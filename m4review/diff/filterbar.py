@@ -29,6 +29,8 @@ from m4review.diff.words import words_of
 _TYPING = 250
 """Milliseconds without a key before a typed filter is applied."""
 
+_CHIP = 300
+"""Pixels at 100 % for the words of a filter."""
 _OFFERED = 30
 """Names listed in a tool tip."""
 
@@ -69,11 +71,9 @@ class FilterBar(QWidget):
         self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.pair = QPushButton()
         self.pair.setProperty("kind", "chip")
-        self.pair.setToolTip("Shows only rows with these two values; click to take it away")
         self.pair.hide()
         self.chosen = QPushButton()
         self.chosen.setProperty("kind", "chip")
-        self.chosen.setMaximumWidth(context.px(360))
         self.chosen.clicked.connect(lambda _=False: model.drop_chosen())
         self.chosen.hide()
         self.sql = QLineEdit()
@@ -114,11 +114,11 @@ class FilterBar(QWidget):
         first.addWidget(label("in", "muted"))
         first.addWidget(self.column)
         first.addWidget(self.text, 1)
-        first.addWidget(self.pair)
-        first.addWidget(self.chosen)
         first.addWidget(self.clear)
         self._first = first
         second = FlowLayout(spacing=self._context.px(6))
+        second.addWidget(self.pair)
+        second.addWidget(self.chosen)
         for kind, _, words, tip in _CHIPS:
             chip = QPushButton()
             chip.setCheckable(True)
@@ -225,20 +225,21 @@ class FilterBar(QWidget):
         if query.pair is not None and self._model.file is not None:
             name = self._model.layout.scored[query.pair.column].name
             left, right = words_of(query.pair.reference), words_of(query.pair.agent)
-            self.pair.setText(f"{name}: {left} → {right}   ×")
+            self._put(self.pair, f"{name}: {left} → {right}", "with these two values")
         self.chosen.setVisible(query.chosen is not None)
         if query.chosen is not None:
-            room = self.chosen.maximumWidth() - self._context.px(40)
-            shown = self.chosen.fontMetrics().elidedText(
-                query.chosen.words, Qt.TextElideMode.ElideRight, room
-            )
-            self.chosen.setText(f"{shown}   ×")
-            self.chosen.setAccessibleName(f"Only: {query.chosen.words}")
-            self.chosen.setToolTip(
-                as_written(f"Shows only: {query.chosen.words}\nClick to take it away.")
-            )
+            self._put(self.chosen, query.chosen.words, "of this kind")
         self.clear.setEnabled(not query.plain or query.column is not None)
+        self._need_height()
         self._count()
+
+    def _put(self, chip: QPushButton, words: str, which: str) -> None:
+        """Say what a chip filters by; what has no room is cut at the end and whole in the tip."""
+        room = self._context.px(_CHIP)
+        shown = chip.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, room)
+        chip.setText(f"{shown}   ×")
+        chip.setAccessibleName(f"Only: {words}")
+        chip.setToolTip(as_written(f"Only rows {which}: {words}\nClick to take it away."))
 
     def _count(self) -> None:
         if self._model.file is None:
