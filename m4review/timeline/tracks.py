@@ -100,13 +100,17 @@ class Tracks:
         return _wide([self.stay.start, self.stay.end])
 
     def of_window(self) -> tuple[float, float]:
-        """Hours of the closed windows, the used events and both times; else those of the stay."""
+        """Hours of the closed windows, the used events and both times; without these of the stay."""
         marks = [
             at
             for span in self.windows
             if span.start is not None and span.end is not None and span.end - span.start < _LONGEST
             for at in (span.start, span.end)
         ]
+        stay = self.stay
+        if not marks and not self.moments and stay is not None and stay.end is not None:
+            low, high = self.of_stay()
+            marks = [low, high] if high - low < _LONGEST else []
         used = self.timed & (self.role == 0) & ~(self.end - self.start > _SHORT)
         near = used & self._near_stay(self.start)
         used = near if near.any() else used

@@ -131,6 +131,16 @@ def test_both_times_are_in_the_picture_and_what_is_decades_away_is_not() -> None
     assert lay_out(cell(), clock, 119).moments == ()
 
 
+def test_without_a_window_the_first_look_is_at_the_stay() -> None:
+    lineage = replace(cell(event("decisive", 5, 0.5)), windows=())
+    clock = clock_of(lineage, offsets=False)
+    low, high = lay_out(lineage, clock).of_window()
+    assert low < clock.hours(IN) < clock.hours(IN) + 48 < high
+    years = replace(lineage, stay=(IN, IN + timedelta(days=900)))
+    low, high = lay_out(years, clock).of_window()
+    assert high - low < 24
+
+
 def test_a_window_is_told_from_the_admission_on() -> None:
     window = Window(IN - timedelta(hours=6), IN + timedelta(hours=24), "")
     stay = (IN, IN + timedelta(days=2))

@@ -12,7 +12,10 @@ from engine.diagnosis.lineage.leaves import Leaf
 from engine.diagnosis.lineage.model import EPOCH, Window
 from engine.diagnosis.lineage.scope import ROW
 
-ELSEWHERE = "counts for another row: another time, specimen or episode"
+ELSEWHERE = (
+    "took no part: it is of another time, specimen or episode, makes no value, or another row goes "
+    "before it"
+)
 NOT_READ = "a similar item of the same stay that the reference does not read"
 _MOST = 20_000
 _ALIKE = 0.93
@@ -21,6 +24,7 @@ _ALIKE = 0.93
 def candidates(
     con: duckdb.DuckDBPyConnection,
     leaves: Mapping[Leaf, Sequence[Window]],
+    unmet: Mapping[Leaf, Mapping[int, str]],
     *,
     decisive: Set[int],
     entered: Set[int],
@@ -30,6 +34,7 @@ def candidates(
     Args:
         con: holds the base tables with addresses.
         leaves: the ways from the cell to tables, each with its spans of time.
+        unmet: by leaf, conditions further up that rows do not meet (`unmet_on_the_way`).
         decisive: addresses that decide the value.
         entered: addresses that took part.
 
@@ -48,11 +53,25 @@ def candidates(
                 parts[address] = Part("decisive", "", columns)
             elif address in entered:
                 parts[address] = Part("entered", "", columns)
-            elif failed and (known is None or known.role == "rejected"):
-                parts[address] = Part("rejected", failed, columns)
-            elif not failed:
-                parts[address] = Part("outside", _why(time, windows), columns)
+            else:
+                why = failed or _why(time, windows) or unmet[leaf].get(address, ELSEWHERE)
+                part = Part("rejected" if failed else "outside", why, columns)
+                if known is not None and _says_more(known, part):
+                    part = Part(known.role, known.rule, columns)
+                parts[address] = part
     return parts
+
+
+def _says_more(one: Part, other: Part) -> bool:
+    """Of two ways that a row did not go: the reason of the first tells more."""
+    return _tells(one) >= _tells(other)
+
+
+def _tells(part: Part) -> int:
+    """A rule that refuses a value says less than a window, and more than that nothing is known."""
+    if part.role == "rejected":
+        return 1
+    return 0 if part.rule == ELSEWHERE else 2
 
 
 def similar(
@@ -87,8 +106,7 @@ def similar(
             "WHERE itemid IN (SELECT itemid FROM alike)"
         ).fetchall()
         for address, at in rows:
-            inside = not _why(_time(at), windows).startswith(("before", "after"))
-            if int(address) not in known and inside:
+            if int(address) not in known and not _why(_time(at), windows):
                 parts[int(address)] = Part("missed", NOT_READ, (f"{leaf.query}.{leaf.column}",))
     return parts
 
@@ -130,12 +148,15 @@ def _time(value: object) -> datetime | None:
 
 
 def _why(time: datetime | None, windows: Sequence[Window]) -> str:
-    """The window that the row is not in, if it is in none of them."""
+    """The window that the row is not in, if it is not in one of them; else empty."""
     if time is None:
-        return ELSEWHERE
+        return ""
     for window in windows:
-        before = window.start is not None and time < window.start
-        after = window.end is not None and time > window.end
-        if before or after:
-            return f"{'before' if before else 'after'} the window: {window.rule}"
-    return ELSEWHERE
+        if window.start is not None and time < window.start:
+            return f"before the window: {window.rule}"
+        if window.end is not None and time > window.end:
+            return f"after the window: {window.rule}"
+        bounds = zip((window.start, window.end), window.without, strict=True)
+        if any(strict and time == at for at, strict in bounds):
+            return f"on the window's bound, which does not count: {window.rule}"
+    return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import duckdb
@@ -24,6 +24,7 @@ from engine.diagnosis.lineage.leaves import FRAME, leaves
 from engine.diagnosis.lineage.model import EPOCH, CellLineage, Value
 from engine.diagnosis.lineage.scope import NOTHING, ROW, Relation, hidden, joined
 from engine.diagnosis.lineage.steps import steps
+from engine.diagnosis.lineage.unmet import unmet_on_the_way
 from engine.diagnosis.lineage.windows import windows
 from engine.references import find_target
 from engine.references.targets import kind_of
@@ -62,16 +63,15 @@ def trace_cell(
         entered, _ = cell.addresses(con, "all")
         job.progress("lineage", 2, 4, "Looking at the rows that did not enter")
         block = blocks_of(query, part.columns)[0]
-        spans = {
-            leaf: windows(con, passed, key)
-            for leaf, passed in leaves(block, column, part.columns).items()
-        }
-        parts = candidates(con, spans, decisive=decisive, entered=entered)
+        ways = leaves(block, column, part.columns)
+        spans = {leaf: windows(con, passed, key) for leaf, passed in ways.items()}
+        unmet = {leaf: unmet_on_the_way(con, passed, key) for leaf, passed in ways.items()}
+        parts = candidates(con, spans, unmet, decisive=decisive, entered=entered)
         job.progress("lineage", 3, 4, "Computing it again from the rows found")
         measured = set(parts)
         before = set(entered)
         decisive, entered, verified = cell.fewest(decisive, entered, measured, value)
-        parts = candidates(con, spans, decisive=decisive, entered=entered)
+        parts = candidates(con, spans, unmet, decisive=decisive, entered=entered)
         parts |= {address: Part("decisive") for address in decisive - set(parts)}
         parts |= {address: Part("entered") for address in entered - before - set(parts)}
         parts |= similar(con, spans, set(parts), _items(query))
@@ -219,11 +219,37 @@ def of_row(
 def _stay(
     con: duckdb.DuckDBPyConnection, part: Extract, key: Mapping[str, Value]
 ) -> tuple[datetime | None, datetime | None]:
-    if "stay_id" in key:
-        row = con.execute(
-            "SELECT intime, outtime FROM mimiciv_icu.icustays WHERE stay_id = ?", [key["stay_id"]]
-        ).fetchone()
-        return (row[0], row[1]) if row is not None else (None, None)
+    """The unit stay of the row, or its hospital stay where it is of no unit stay."""
     if part.info.kind == "eicu":
-        return EPOCH, None
+        row = con.execute(
+            "SELECT unitdischargeoffset FROM eicu_crd.patient WHERE patientunitstayid = ?",
+            [key.get("patientunitstayid")],
+        ).fetchone()
+        minutes = None if row is None else row[0]
+        return EPOCH, None if minutes is None else EPOCH + timedelta(minutes=float(minutes))
+    for name, table, begin, end in _STAYS:
+        if table not in part.tables:
+            continue
+        at = key.get(name) or _of_target(con, key, name)
+        if at is None:
+            continue
+        row = con.execute(
+            f"SELECT {begin}, {end} FROM {table} WHERE {name} = ?",  # noqa: S608 - our own names
+            [at],
+        ).fetchone()
+        if row is not None:
+            return row[0], row[1]
     return None, None
+
+
+_STAYS = (
+    ("stay_id", "mimiciv_icu.icustays", "intime", "outtime"),
+    ("hadm_id", "mimiciv_hosp.admissions", "admittime", "dischtime"),
+)
+
+
+def _of_target(con: duckdb.DuckDBPyConnection, key: Mapping[str, Value], name: str) -> Value:
+    """An identifier that the row of the target has beside its key."""
+    columns = {str(row[0]) for row in con.execute("DESCRIBE main.target").fetchall()}
+    rows = of_row(con, key, name) if name in columns else []
+    return rows[0][0] if rows else None

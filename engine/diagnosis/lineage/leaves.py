@@ -74,7 +74,7 @@ def leaves(block: Block, column: str, columns: Columns) -> dict[Leaf, tuple[Pass
             if source is None:
                 continue
             passed = (*trail, Passage(at, alias))
-            mine = [c for c in (*met, *at.outer.get(alias, ())) if _only_of(at, c, alias)]
+            mine = [c for c in (*met, *at.outer.get(alias, ())) if is_only_of(at, c, alias)]
             if isinstance(source, str) and not source.startswith(f"{DERIVED}."):
                 leaf = _leaf(at, name, source, alias, mine)
                 if leaf is not None:
@@ -96,8 +96,9 @@ def _below(source: Source, columns: Columns) -> tuple[Block, ...]:
 
 
 def _values(block: Block, expression: exp.Expr) -> set[tuple[str, str]]:
-    """Columns that the value is made of."""
-    columns = set(block.columns(expression))
+    """Columns that the value is made of; those of FILTER only choose its rows."""
+    bare = expression.copy().transform(lambda n: n.this if isinstance(n, exp.Filter) else n)
+    columns = set(block.columns(bare)) or set(block.columns(expression))
     for exists in expression.find_all(exp.Exists):
         columns |= set(block.columns(exists.this))
     return columns
@@ -129,7 +130,8 @@ def _lowered(block: Block, extra: tuple[exp.Expr, ...]) -> Iterator[exp.Expr]:
             )
 
 
-def _only_of(block: Block, condition: exp.Expr, alias: str) -> bool:
+def is_only_of(block: Block, condition: exp.Expr, alias: str) -> bool:
+    """Can the condition be asked of one relation alone?"""
     if condition.find(exp.Exists, exp.Select, exp.Window, exp.AggFunc):
         return False
     return {a for a, _ in block.columns(condition)} == {alias}
@@ -150,7 +152,7 @@ def _leaf(block: Block, name: str, table: str, alias: str, met: list[exp.Expr]) 
     rules += [
         (_guard(block, test, alias), _sql(test))
         for test in _tests(expression)
-        if _only_of(block, test, alias) and not _is_identity(test) and not _in_met(test, met)
+        if is_only_of(block, test, alias) and not _is_identity(test) and not _in_met(test, met)
     ]
     if not identity and not rules and table in FRAME:
         return None
@@ -201,7 +203,7 @@ def _guard(block: Block, test: exp.Expr, alias: str) -> str:
         guards += [
             _sql(c)
             for c in conditions
-            if c is not test and _is_identity(c) and _only_of(block, c, alias)
+            if c is not test and _is_identity(c) and is_only_of(block, c, alias)
         ]
         node = parent
     return " AND ".join(f"({g})" for g in dict.fromkeys(guards)) or "true"

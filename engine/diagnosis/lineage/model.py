@@ -77,6 +77,8 @@ class Window:
     """None when open."""
     rule: str
     """The reference's condition."""
+    without: tuple[bool, bool] = (False, False)
+    """Its start, its end themselves do not count."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class CellLineage:
     value: Value
     """What the reference says."""
     stay: tuple[datetime | None, datetime | None]
-    """Begin and end of the ICU (or unit) stay, for the picture; None where it is not known."""
+    """Begin and end of the ICU (or unit) stay, of the hospital stay for rows of an admission, for
+    the picture; None where it is not known."""
     windows: tuple[Window, ...]
     """The spans that decided what belongs to the cell."""
     steps: tuple[Step, ...]

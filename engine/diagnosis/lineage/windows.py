@@ -42,12 +42,19 @@ def windows(
             continue
         starts = [b for b in bounds if b.lower]
         ends = [b for b in bounds if not b.lower]
-        start = max(starts, key=lambda b: b.at) if starts else None
-        end = min(ends, key=lambda b: b.at) if ends else None
+        start = max(starts, key=lambda b: (b.at, b.strict)) if starts else None
+        end = min(ends, key=lambda b: (b.at, not b.strict)) if ends else None
         if start is not None and end is not None and start.at > end.at:
             continue  # not of this row
         rules = " AND ".join(b.rule for b in (start, end) if b is not None)
-        found.setdefault(Window(start.at if start else None, end.at if end else None, rules))
+        found.setdefault(
+            Window(
+                start.at if start else None,
+                end.at if end else None,
+                rules,
+                (bool(start and start.strict), bool(end and end.strict)),
+            )
+        )
     return tuple(found)
 
 
@@ -79,19 +86,19 @@ def _bounds(
         return
     if not isinstance(left, exp.Column):
         return
-    at = _one_value(con, block, right, key)
+    at = _as_time(bound_value(con, block, right, key))
     if at is not None:
         strict = isinstance(condition, (exp.LT, exp.GT))
         yield _Bound(lower, at, condition.sql(dialect="duckdb", comments=False), strict)
 
 
-def _one_value(
+def bound_value(
     con: duckdb.DuckDBPyConnection, block: Block, bound: exp.Expr, key: Mapping[str, Value]
-) -> datetime | None:
-    """The bound for the row of `key`, if it is one."""
+) -> Value:
+    """One side of a condition for the row of `key`; None where it is not one value."""
     aliases = {a for a, _ in block.columns(bound)}
     if not aliases:
-        return _as_time(_fetch(con, exp.select(bound.copy()), []))
+        return _fetch(con, exp.select(bound.copy()), [])
     if len(aliases) > 1:
         return None
     alias = aliases.pop()
@@ -111,7 +118,7 @@ def _one_value(
         )
     if (with_ := block.with_) is not None:
         query.set("with_", with_.copy())
-    return _as_time(_fetch(con, query, [key[name] for name in shared]))
+    return _fetch(con, query, [key[name] for name in shared])
 
 
 def _called(node: exp.Expr) -> str:

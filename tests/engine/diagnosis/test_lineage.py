@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -18,11 +19,13 @@ from engine.base.errors import HarnessFault, UsageError
 from engine.base.jobs import SimpleJob
 from engine.base.paths import Home
 from engine.concepts.graph import concept_graph
-from engine.diagnosis.lineage import trace_cell
+from engine.diagnosis.lineage import CellLineage, Window, trace_cell
 from engine.diagnosis.lineage.annotate import annotated
+from engine.diagnosis.lineage.candidates import _why
 from engine.diagnosis.lineage.cell import of_row, used
 from engine.diagnosis.lineage.events import SHAPES
 from engine.diagnosis.lineage.extract import Extract, extract, is_dictionary
+from engine.diagnosis.lineage.model import EPOCH
 from engine.diagnosis.lineage.scope import Relation
 from engine.references import find_target, list_targets
 from engine.references.state import parquet_path
@@ -157,6 +160,51 @@ def test_the_parts_of_a_sofa_component(mimic_built: Home):
     names = [(step.name, step.value) for step in traced.steps]
     assert names[1] == ("first_day_sofa.coagulation", 0)
     assert names[2] == ("first_day_lab.platelets_min", 221.0)
+
+
+def traced(home: Home, target: str, key: Mapping[str, object], column: str) -> CellLineage:
+    return trace_cell(home, "mimic-demo", target, key, column, job=SimpleJob())
+
+
+@pytest.mark.shared_data
+def test_a_value_out_of_range_is_rejected_by_that_rule(mimic_built: Home):
+    """Three respiratory rates of 0 in the window of one stay, looked up in the open demo."""
+    cell = traced(mimic_built, "sirs-24h", {"stay_id": 32155744}, "resp_score")
+    nought = [e for e in cell.events if e.number == 0 and e.item == "Respiratory Rate"]
+    assert [(e.role, e.rule) for e in nought] == [("rejected", "valuenum > 0")] * 3
+    window = cell.windows[0]
+    assert all(window.start <= e.start <= window.end for e in nought)
+
+
+@pytest.mark.shared_data
+def test_a_gas_of_another_specimen_and_a_result_of_another_admission_are_told_so(
+    mimic_built: Home,
+):
+    cell = traced(mimic_built, "sepsis3", {"stay_id": 30757476}, "sofa_score")
+    rules = {e.rule for e in cell.events if e.role == "outside"}
+    assert "not met: bg.specimen = 'ART.'" in rules
+    assert any(rule.startswith("of another admission: ") for rule in rules)
+    gases = {
+        (e.start, e.rule) for e in cell.events if e.item == "Specimen Type" and e.value != "ART."
+    }
+    assert gases
+    assert all("specimen = 'ART.'" in rule or rule.startswith("of an") for _, rule in gases)
+
+
+def test_an_event_on_a_bound_that_does_not_count_is_told_so():
+    at = EPOCH
+    strict = Window(at, at + timedelta(days=1), "a < b AND b <= c", (True, False))
+    assert _why(at, [strict]) == "on the window's bound, which does not count: a < b AND b <= c"
+    assert _why(at + timedelta(days=1), [strict]) == ""
+    assert _why(at - timedelta(seconds=1), [strict]).startswith("before the window")
+    assert _why(None, [strict]) == ""
+
+
+@pytest.mark.shared_data
+def test_a_row_of_an_admission_lies_in_its_hospital_stay(mimic_built: Home):
+    cell = traced(mimic_built, "creatinine-baseline", {"hadm_id": 20044587}, "scr_min")
+    stay = datetime(2113, 8, 25, 7, 15), datetime(2113, 8, 30, 14, 15)  # noqa: DTZ001 - as all
+    assert cell.stay == stay
 
 
 @pytest.mark.shared_data
