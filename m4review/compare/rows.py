@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -27,8 +28,16 @@ from m4review.diff.layout import MATCHES, CellStatus
 from m4review.diff.words import words_of
 
 
+class _Values(QTableWidget):
+    """A table of values, from which none is copied: Qt would do it unasked and unrecorded."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not event.matches(QKeySequence.StandardKey.Copy):
+            super().keyPressEvent(event)
+
+
 def _table(name: str) -> QTableWidget:
-    table = QTableWidget()
+    table = _Values()
     table.setAccessibleName(name)
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
     table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

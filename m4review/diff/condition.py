@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 
 import sqlglot
 from sqlglot import exp
@@ -22,10 +23,8 @@ from m4review.diff.layout import Layout
 _FIELD = re.compile(r"[kras][0-9]+|key_status|mismatches")
 LONGEST = 4_000
 """Characters of a condition."""
-_HELP = (
-    "Write a condition over the diff's columns, for example: heart_rate__agent > 300 AND "
-    "heart_rate__status = 'different'."
-)
+_NEAREST, _LISTED = 3, 12
+"""Names that are told where one is wrong."""
 _OFFERED = (
     "abs bit_count ceil coalesce concat contains date_diff date_trunc day dayofweek "
     "ends_with epoch exp floor greatest hour if isfinite isinf isnan least left length ln "
@@ -37,7 +36,7 @@ FUNCTIONS = frozenset(_OFFERED.split())
 _PARSERS = (
     "and or xor if case cast try_cast power length regexp_like is_nan is_inf time_to_unix "
     "timestamp_trunc date_diff timestamp_diff day_of_week day_of_month extract "
-    "str_position lower upper starts_with ends_with bitwise_count arrow_any_value"
+    "datediff str_position lower upper starts_with ends_with bitwise_count arrow_any_value"
 )
 _THEIRS = frozenset(_PARSERS.split())
 """The parser's own names for some of them, and for operators."""
@@ -63,6 +62,14 @@ _SAFE = (
     exp.Func,
 )
 _REFUSED = (exp.Query, exp.AggFunc, exp.Window, exp.Star, exp.Placeholder, exp.Parameter)
+
+
+def _help(layout: Layout) -> str:
+    one = layout.scored[0].name if layout.scored else "column"
+    return (
+        f"Write a condition over the diff's columns, for example: {one}__agent IS NOT NULL AND "
+        f"{one}__status = 'different'."
+    )
 
 
 def names(layout: Layout) -> Mapping[str, str]:
@@ -103,20 +110,20 @@ def checked(text: str, layout: Layout) -> str:
     """
     given = text.strip()
     if not given:
-        raise UsageError("The condition is empty.", todo=_HELP)
+        raise UsageError("The condition is empty.", todo=_help(layout))
     if len(given) > LONGEST or "\0" in given:
         raise UsageError("The condition is too long.", todo=f"At most {LONGEST:,} characters.")
-    tree = _parsed(given)
+    tree = _parsed(given, layout)
     known = {name.casefold(): sql for name, sql in names(layout).items()}
     for node in tree.walk():
-        _allow(node)
+        _allow(node, layout)
     columns = list(tree.find_all(exp.Column))
     for column in columns:
         sql = known.get(column.name.casefold()) if not column.table else None
         if sql is None:
             raise UsageError(
                 f"There is no column {column.sql(dialect='duckdb')} in this diff.",
-                todo=f"There are: {', '.join(names(layout))}.",
+                todo=_meant(column.name, layout),
             )
         own = sqlglot.parse_one(sql, dialect="duckdb", into=exp.Condition)
         piece = own if isinstance(own, exp.Column) else exp.Paren(this=own)
@@ -127,19 +134,34 @@ def checked(text: str, layout: Layout) -> str:
     return f"({tree.sql(dialect='duckdb', comments=False)})"
 
 
-def _parsed(text: str) -> exp.Expression:
+def _meant(name: str, layout: Layout) -> str:
+    """The names that come next to a wrong one; else those that there are."""
+    offered = {each.casefold(): each for each in names(layout) if not is_field(each)}
+    wanted = name.casefold()
+    near = [each for lower, each in offered.items() if wanted and lower.startswith(f"{wanted}__")]
+    near += [offered[lower] for lower in get_close_matches(wanted, offered, n=_NEAREST)]
+    if near:
+        return f"Did you mean {' or '.join(dict.fromkeys(near))}?"
+    listed = ", ".join(list(offered.values())[:_LISTED])
+    more = len(offered) - _LISTED
+    return (
+        f"There are: {listed}{f' and {more} more (see the tip of the field)' if more > 0 else ''}."
+    )
+
+
+def _parsed(text: str, layout: Layout) -> exp.Expression:
     try:
         parsed = sqlglot.parse(text, dialect="duckdb")
     except (SqlglotError, RecursionError) as error:
-        raise UsageError("This is no condition in SQL.", todo=_HELP) from error
+        raise UsageError("This is no condition in SQL.", todo=_help(layout)) from error
     if len(parsed) != 1 or not isinstance(parsed[0], exp.Expression):
-        raise UsageError("Only one condition is taken, without a semicolon.", todo=_HELP)
+        raise UsageError("Only one condition is taken, without a semicolon.", todo=_help(layout))
     return parsed[0]
 
 
-def _allow(node: exp.Expr) -> None:
+def _allow(node: exp.Expr, layout: Layout) -> None:
     if isinstance(node, _REFUSED) or not isinstance(node, _SAFE):
-        raise UsageError("Only a condition on single rows is taken, no query.", todo=_HELP)
+        raise UsageError("Only a condition on single rows is taken, no query.", todo=_help(layout))
     if isinstance(node, exp.Func):
         name = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
         if name.casefold() not in FUNCTIONS | _THEIRS:

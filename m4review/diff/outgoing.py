@@ -43,7 +43,7 @@ class Outgoing(QObject):
     """Copies and exports what the diff screen shows."""
 
     copied = Signal(str, int)
-    """Text for the clipboard, and its number of cells."""
+    """Text for the clipboard, and its number of cells; 0 for a text that was selected."""
     told = Signal(str)
     """One line for the user."""
     failed = Signal(object)
@@ -103,6 +103,16 @@ class Outgoing(QObject):
 
         self._permitted("Copy these rows", agreed)
 
+    def copy_text(self, text: str) -> None:
+        """Put a text of one row (a value, a key, a part of it) on the clipboard."""
+
+        def agreed(source: str) -> None:
+            handle = self._model.read("Copy", lambda _: self._record(source, "clipboard", 1))
+            handle.done.connect(lambda _: self.copied.emit(text, 0))
+            handle.failed.connect(self.failed.emit)
+
+        self._permitted("Copy this text", agreed)
+
     # --- files
 
     def export(
@@ -155,7 +165,7 @@ class Outgoing(QObject):
         total: int,
         source: str,
     ) -> None:
-        file = self._model.file
+        file, tried = self._model.file, bool(self._model.query.tolerances)
         if file is None:
             return
         if path.suffix.casefold() not in FORMATS:
@@ -166,8 +176,11 @@ class Outgoing(QObject):
             with file.cursor() as cursor:
                 return write_rows(cursor, path, rows=rows, names=names, job=job)
 
+        scored = " Their status is that of the score, not of the what-if." if tried else ""
         handle = self._model.read("Write the rows", work, quiet=False)
-        handle.done.connect(lambda count: self.told.emit(f"{count:,} rows written to {path.name}."))
+        handle.done.connect(
+            lambda count: self.told.emit(f"{count:,} rows written to {path.name}.{scored}")
+        )
         handle.failed.connect(self.failed.emit)
         handle.cancelled.connect(lambda: self.told.emit("Stopped; no file was written."))
 

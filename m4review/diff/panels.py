@@ -87,8 +87,12 @@ class ValueLabel(QLabel):
     """A text of any length in a narrow place: it is broken where it must be, and copied whole.
 
     Qt breaks words at blanks only; a long number would make its panel wider than it can be, and
-    so be cut without a sign.
+    so be cut without a sign. Only who holds the label copies: a value is not to leave the program
+    unasked or unrecorded, so it neither goes to the clipboard from here nor can it be dragged.
     """
+
+    copy_asked = Signal(str)
+    """This text, which is selected, is to be copied."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,7 +109,8 @@ class ValueLabel(QLabel):
         return self.text().replace(_BREAK, "")
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.selectedText().replace(_BREAK, ""))
+        if self.hasSelectedText():
+            self.copy_asked.emit(self.selectedText().replace(_BREAK, ""))
 
     def event(self, event: QEvent) -> bool:
         # Else the key would copy the table's cells, though a text is selected here.
@@ -137,12 +142,16 @@ class ValueLabel(QLabel):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(event.globalPos())
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.hasSelectedText():
+            self.setSelection(0, 0)  # else the text could be dragged into another program
+        super().mousePressEvent(event)
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
         board = QGuiApplication.clipboard()
-        if board.supportsSelection() and self.hasSelectedText():
-            plain = self.selectedText().replace(_BREAK, "")
-            board.setText(plain, QClipboard.Mode.Selection)
+        if board.supportsSelection() and board.ownsSelection():
+            board.clear(QClipboard.Mode.Selection)  # where it would be without being asked
 
 
 def _with_breaks(found: re.Match[str]) -> str:

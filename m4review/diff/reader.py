@@ -235,6 +235,14 @@ class DiffFile:
                     todo="Numbers stand without quotes; TRY_CAST(… AS DOUBLE) makes a number of "
                     "a text, and null of what is none.",
                 ) from error
+            except duckdb.InvalidInputException as error:
+                if query.chosen is None:
+                    raise in_words(error, "filtering and sorting the diff") from error
+                raise UsageError(
+                    "A function of the condition cannot take what it is given.",
+                    todo="Look at regular expressions, and at the names of parts of a time "
+                    "('hour', 'day').",
+                ) from error
             except duckdb.Error as error:
                 raise in_words(error, "filtering and sorting the diff") from error
 

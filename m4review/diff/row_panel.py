@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from m4review.app.context import Context
@@ -47,6 +47,8 @@ class _Toned(QLabel):
 class _Card(QFrame):
     """One column of the row: both values and words."""
 
+    copy_asked = Signal(str)
+
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context = context
@@ -68,6 +70,8 @@ class _Card(QFrame):
         self._difference = ValueLabel()
         grid.addWidget(self._difference_name, 4, 0)
         grid.addWidget(self._difference, 4, 1)
+        for each in (self._name, *self._sides, self._difference):
+            each.copy_asked.connect(self.copy_asked)
 
     def show_cell(self, cell: Cell) -> None:
         """Show a cell."""
@@ -84,6 +88,9 @@ class _Card(QFrame):
 
 class RowPanel(QWidget):
     """The current row: its key, and every column with both values and words."""
+
+    copy_asked = Signal(str)
+    """This text of the row is to be copied."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -144,6 +151,7 @@ class RowPanel(QWidget):
         keys.setColumnStretch(1, 1)
         for at in range(len(detail.keys)):
             name, value = label("", "muted"), ValueLabel()
+            value.copy_asked.connect(self.copy_asked)
             keys.addWidget(name, at, 0, Qt.AlignmentFlag.AlignTop)
             keys.addWidget(value, at, 1)
             self._keys.append((name, value))
@@ -156,6 +164,7 @@ class RowPanel(QWidget):
         have = len(self._cards)
         for cell in self._cells[have : have + _AT_ONCE]:
             card = _Card(self._context)
+            card.copy_asked.connect(self.copy_asked)
             card.show_cell(cell)
             self._body.insertWidget(self._body.count() - 1, card)
             self._cards.append(card)

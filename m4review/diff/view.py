@@ -57,6 +57,7 @@ class DiffScreen(DiffParts):
         model.told.connect(self._tell)
         model.progressed.connect(self._progressed)
         self.outgoing.copied.connect(self._copied)
+        self.row_panel.copy_asked.connect(self.outgoing.copy_text)
         self.outgoing.told.connect(self._tell)
         self.outgoing.failed.connect(self._failed)
         self.columns_panel.changed.connect(self._rearrange)
@@ -298,7 +299,19 @@ class DiffScreen(DiffParts):
 
     def _update_status(self) -> None:
         position = self.grid.current if self.grid is not None else 0
-        self.status.setText(self.model.status_line(max(0, position)))
+        self.status.setText(self.model.status_line(max(0, position)) + self._hidden_order())
+
+    def _hidden_order(self) -> str:
+        """What the rows are sorted by where no header shows it."""
+        if self.grid is None:
+            return ""
+        seen = {column.sort_field for column in self.grid.model.columns}
+        hidden = [sort.field for sort in self.model.query.sort if sort.field not in seen]
+        if not hidden:
+            return ""
+        names = [column.name for column in self.model.layout.scored
+                 if {column.reference, column.agent, column.status} & set(hidden)]  # fmt: skip
+        return f" · sorted by {' and '.join(names)}, which is hidden" if names else ""
 
     def _rows_came(self) -> None:
         position, grid = self._to_show, self.grid
@@ -373,12 +386,15 @@ class DiffScreen(DiffParts):
 
     def copy(self, *, headers: bool) -> None:
         """Copy the selected cells that are shown."""
-        if self.grid is not None:
+        if self.grid is not None and self._stack.currentWidget() is not self.grid:
+            self._tell("Cells are copied from the rows; a click on a figure leads to its rows.")
+        elif self.grid is not None:
             self.outgoing.copy(self.grid.selected(), self.grid.model.columns, headers=headers)
 
     def _copied(self, text: str, cells: int) -> None:
         QGuiApplication.clipboard().setText(text)
-        self._tell(f"{cells:,} cell{'s' if cells != 1 else ''} copied.")
+        what = f"{cells:,} cell{'s' if cells != 1 else ''}" if cells else "The text was"
+        self._tell(f"{what} copied.")
 
     def _tell(self, text: str) -> None:
         self.note.setText(text)

@@ -343,6 +343,8 @@ class DiffViewModel(QObject):
         """Show the filter whose rows are there: the one asked for brought none."""
         if self.view is not None:
             self.query = self.view.query
+            if self._undo and self._undo[-1] == self.query:
+                self._undo.pop()  # nothing came of the change: there is nothing to undo
             self.query_changed.emit()
 
     @property

@@ -108,7 +108,6 @@ class ValuePanel(QWidget):
         for at, (name, text, tone) in enumerate(rows):
             grid.addWidget(label(name, "muted"), at, 0, Qt.AlignmentFlag.AlignTop)
             value = label(text, "heading" if name in ("Reference", "Agent") else "plain", wrap=True)
-            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             set_tone(value, tone)
             grid.addWidget(value, at, 1)
         self._body.addLayout(grid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from diff_factory import make_diff
 
 from engine.base.errors import M4Error, UsageError
 from engine.base.jobs import SimpleJob
-from m4review.diff.condition import checked, names
+from m4review.diff.condition import FUNCTIONS, checked, names
 from m4review.diff.query import Chosen, Query
 from m4review.diff.reader import DiffFile
 
@@ -134,3 +135,70 @@ def test_the_connection_cannot_be_opened_up_again(file: DiffFile, tmp_path: Path
 
 def test_names_that_are_offered_are_those_of_an_export(file: DiffFile) -> None:
     assert list(names(file.layout))[:3] == ["stay_id", "episode", "heart_rate__reference"]
+
+
+_NUMBERS = "abs ceil exp floor ln log round sign sqrt"
+EXAMPLES = {
+    **{name: f"{name}(score__agent + 1) >= 0" for name in _NUMBERS.split()},
+    **{name: f"{name}(heart_rate__agent)" for name in ("isfinite", "isinf", "isnan")},
+    **{
+        name: f"{name}(starttime__agent) >= 0"
+        for name in ["day", "dayofweek", "epoch", "hour", "minute", "month", "second", "year"]
+    },
+    **{
+        name: f"{name}(status__agent) <> ''"
+        for name in ["lower", "ltrim", "reverse", "rtrim", "trim", "upper"]
+    },
+    **{
+        name: f"{name}(status__agent, 'In')"
+        for name in ["contains", "ends_with", "regexp_full_match", "regexp_matches", "starts_with"]
+    },
+    "bit_count": "bit_count(mismatches) > 0",
+    "coalesce": "coalesce(score__agent, 0) > 1",
+    "concat": "concat(status__agent, 'x') = 'x'",
+    "date_diff": "date_diff('hour', starttime__reference, starttime__agent) = 1",
+    "date_trunc": "date_trunc('hour', starttime__agent) = starttime__agent",
+    "greatest": "greatest(score__agent, 3) > 3",
+    "if": "if(score__agent > 1, true, false)",
+    "least": "least(score__agent, 3) < 3",
+    "left": "left(status__agent, 2) = 'In'",
+    "length": "length(status__agent) > 3",
+    "nullif": "nullif(score__agent, 0) IS NULL",
+    "pow": "pow(score__agent, 2) > 4",
+    "replace": "replace(status__agent, 'I', 'J') <> status__agent",
+    "right": "right(status__agent, 2) = 'nt'",
+    "substring": "substring(status__agent, 1, 2) = 'In'",
+}
+
+
+def test_every_function_that_is_offered_can_be_used(file: DiffFile) -> None:
+    assert set(EXAMPLES) == FUNCTIONS
+    names_of = names(file.layout)
+    for typed in EXAMPLES.values():
+        plain = re.sub(r"\w+__\w+", lambda found: names_of[found.group()], typed)
+        with file.cursor() as cursor:
+            wanted = cursor.execute(f"SELECT count(*) FROM diff WHERE {plain}").fetchone()
+        query = Query(chosen=Chosen(checked(typed, file.layout), typed))
+        assert (file.view(query, SimpleJob()).count,) == wanted, typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("heart_rate > 3", "heart_rate__reference or heart_rate__agent"),
+        ("hart_rate__agent > 3", "heart_rate__agent"),
+        ("zzz = 1", "There are: stay_id, episode"),
+        ("score__agent >", "heart_rate__agent IS NOT NULL"),
+    ],
+)
+def test_a_wrong_condition_is_told_what_there_is(file: DiffFile, typed: str, told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        checked(typed, file.layout)
+    assert told in str(caught.value.todo)
+    assert "k0" not in str(caught.value.todo)
+
+
+def test_a_broken_pattern_is_the_users_and_no_fault_of_the_program(file: DiffFile) -> None:
+    typed = "regexp_matches(status__agent, '(')"
+    with pytest.raises(UsageError):
+        file.view(Query(chosen=Chosen(checked(typed, file.layout), typed)), SimpleJob())

@@ -176,6 +176,64 @@ def test_copies_are_asked_for_recorded_and_tell_null_from_empty(
     assert copies[0].facts["rows"] == 1
 
 
+def test_a_value_of_the_row_panel_is_copied_as_cells_are(
+    open_window: Callable[..., MainWindow], made: Made
+) -> None:
+    window = open_window(None, False, True)
+    screen = show_diff(window, made.path)
+    until(window, lambda: bool(screen.row_panel._keys))
+    key = screen.row_panel._keys[0][1]
+    QGuiApplication.clipboard().setText("before")
+    for said, text, recorded in (("Nothing was copied", "before", 0), ("copied.", key.whole, 1)):
+        key.setFocus()
+        key.setSelection(0, len(key.text()))
+        QTest.keyClick(key, Key.Key_C, CONTROL)
+        until(window, lambda said=said: said in screen.note.text())  # type: ignore[misc]
+        assert QGuiApplication.clipboard().text() == text
+        log = audit.read_log(window.context.workbench.home)
+        assert [e.facts["rows"] for e in log if e.what == "export.clipboard"] == [1] * recorded
+    key.setSelection(0, len(key.text()))
+    QTest.mousePress(key, Qt.MouseButton.LeftButton, pos=key.rect().center())
+    assert not key.hasSelectedText(), "a selected text could be dragged away"
+    QTest.mouseRelease(key, Qt.MouseButton.LeftButton, pos=key.rect().center())
+
+
+def test_on_the_column_page_no_unseen_cells_are_copied(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    screen.show_page(0)
+    until(window, lambda: drawn(screen))
+    QGuiApplication.clipboard().setText("before")
+    QTest.keyClick(window, Key.Key_C, CONTROL)
+    settle(window)
+    assert "copied from the rows" in screen.note.text()
+    assert QGuiApplication.clipboard().text() == "before"
+
+
+def test_an_order_that_no_header_shows_is_told(window: MainWindow, screen: DiffScreen) -> None:
+    screen.model.toggle_sort("a0", add=False)
+    settle(window)
+    assert "sorted" not in screen.status.text()
+    screen.columns_panel.changed.emit(screen.arrangement.hide(0, True))
+    settle(window)
+    screen.step(1)
+    assert "sorted by heart_rate, which is hidden" in screen.status.text()
+    screen.columns_panel.changed.emit(screen.arrangement.hide(0, False))
+    settle(window)
+
+
+def test_a_filter_that_came_to_nothing_is_nothing_to_undo(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    screen.model.set_only_mismatches(True)
+    settle(window)
+    screen.model.show_typed("score__agent = 'many'")
+    until(window, lambda: screen.errors.error is not None)
+    screen.model.undo()
+    settle(window)
+    assert shown(screen) == ROWS
+
+
 def test_the_rows_shown_are_written_to_a_file(
     open_window: Callable[..., MainWindow], made: Made, tmp_path: Path
 ) -> None:
@@ -191,6 +249,25 @@ def test_the_rows_shown_are_written_to_a_file(
     assert {"heart_rate__status", "stay_id"} <= set(table.column_names)
     entry = audit.read_log(window.context.workbench.home)[-1]
     assert (entry.what, entry.facts["rows"]) == ("export.file", len(made.mismatching))
+
+
+def test_rows_of_a_what_if_leave_with_the_status_of_the_score(
+    open_window: Callable[..., MainWindow], made: Made, tmp_path: Path
+) -> None:
+    out = tmp_path / "rows.parquet"
+    window = open_window(None, True, out)
+    screen = show_diff(window, made.path)
+    screen.model.set_tolerance(0, 100.0)
+    settle(window)
+    screen.model.set_column(0)
+    screen.model.set_only_mismatches(True)
+    settle(window)
+    screen.export("shown")
+    until(window, lambda: "written" in screen.note.text())
+    assert "status is that of the score" in screen.note.text()
+    table = pa_parquet.read_table(out)
+    assert table.num_rows == screen.model.counted.mismatches_of(0) == shown(screen)
+    assert table.num_rows < screen.model.layout.mismatches_of(0)
 
 
 def drawn(screen: DiffScreen) -> bool:
