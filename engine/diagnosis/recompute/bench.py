@@ -72,6 +72,8 @@ class Bench:
     ) -> None:
         self.target = replace(target, name=TARGET)
         self.graph = graph
+        self.failed = False
+        """The last change could not be computed, or not in time."""
         self.order = (*graph.order(target.concepts), self.target)
         self.con = duck.connect(
             memory_limit=_MEMORY, scratch=scratch, threads=1 if patients is not None else None
@@ -133,6 +135,7 @@ class Bench:
             seconds: longer than that a query may not take.
             job: cancel.
         """
+        self.failed = False
         try:
             with _deadline(self.con, seconds, job):
                 return self._run(mutation, parsed, sliced, columns)
@@ -141,6 +144,7 @@ class Bench:
             # explains nothing.
             if job is not None:
                 job.check()
+            self.failed = True
             return None
 
     def _run(
@@ -163,7 +167,7 @@ class Bench:
                 if is_target
                 else tuple(sorted(sliced.columns[query.name]))
             )
-            nodes = sliced.nodes.get(query.name, set())
+            nodes = sliced.kept.get(query.name, set())
             if query.name not in sliced.texts:
                 sliced.texts[query.name] = Written(parsed[query.name], nodes)
             text: Written = sliced.texts[query.name]

@@ -48,10 +48,13 @@ class Cache:
                     return True, table
         return False, None
 
-    def put(self, key: str, table: pa.Table | None) -> None:
-        """Remember an outcome; a full disk only means that it is computed again."""
+    def put(self, key: str, table: pa.Table | None, *, lasting: bool = True) -> None:
+        """Remember an outcome; a full disk only means that it is computed again.
+
+        What is not `lasting` (it took too long, say) is known to this process alone.
+        """
         self._keep(key, table)
-        if self._folder is None:
+        if self._folder is None or not lasting:
             return
         with contextlib.suppress(OSError, pa.ArrowException):
             self._folder.mkdir(parents=True, exist_ok=True)

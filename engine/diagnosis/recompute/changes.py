@@ -134,10 +134,21 @@ def _found(query: Parsed, number: int, target: str) -> Iterator[Grouped]:
                     before=before,
                     after="" if before.startswith("WHERE ") and after == "WHERE TRUE" else after,
                     parameters={**parameters, "query": query.name},
-                    rare=name == "item-set" and len(node.args.get("expressions") or []) > _MANY,
+                    rare=name == "item-set"
+                    and (
+                        len(node.args.get("expressions") or []) > _MANY
+                        or isinstance(node, exp.Literal)
+                    ),
+                    about=_texts_beside(node) if isinstance(node, exp.Literal) else frozenset(),
                 ),
                 (group, "" if spelling else plain(becomes)),
             )
+
+
+def _texts_beside(node: exp.Expr) -> frozenset[str]:
+    row = node.find_ancestor(exp.Tuple)
+    texts = row.find_all(exp.Literal) if row is not None else ()
+    return frozenset(str(t.this) for t in texts if t.is_string and t is not node)
 
 
 def plain(sql: str) -> str:

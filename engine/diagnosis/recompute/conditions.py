@@ -145,11 +145,30 @@ def _between(node: exp.Between) -> Iterator[Change]:
 
 
 def _left_out(node: exp.And) -> Iterator[Change]:
+    if not isinstance(node.parent, exp.Connector):
+        yield from _unbounded(node)
     for gone, stays in ((node.left, node.right), (node.right, node.left)):
         if isinstance(gone, exp.And) or any(joins_keys(part) for part in _parts(gone)):
             continue
         name = kind(gone)
         yield (name, stays.copy(), f"{_SAID[name]} ({short(gone, 80)})", {"without": short(gone)})
+
+
+def _unbounded(node: exp.And) -> Iterator[Change]:
+    """Both ends of a window left out: all rows of whatever time are joined."""
+    parts = list(node.flatten())
+    bounds = [p for p in parts if kind(p) == "window" and not joins_keys(p)]
+    rest = [p.copy() for p in parts if not any(p is bound for bound in bounds)]
+    if len(bounds) < 2 or not rest:  # noqa: PLR2004 - one end alone is `_left_out`
+        return
+    join = node.parent if isinstance(node.parent, exp.Join) else None
+    said = f"rows of {join.this.name} of any time joined" if join else "rows of any time counted"
+    yield (
+        "one-to-many-join" if join else "window",
+        exp.and_(*rest, copy=False),
+        f"{said}: no {' and '.join(short(b, 60) for b in bounds)}",
+        {"without": " AND ".join(short(b) for b in bounds)},
+    )
 
 
 def _parts(node: exp.Expr) -> list[exp.Expr]:

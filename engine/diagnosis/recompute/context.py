@@ -9,7 +9,7 @@ from sqlglot import exp
 _KEYS = re.compile(r"(^|_)(id|seq)$|^patient|^uniquepid$|^ab_id$")
 _TIME = re.compile(r"time|offset|date|^hr$")
 _ITEM = re.compile(
-    r"itemid$|label$|name$|^antibiotic$|drug|icd_code|path$|curr_service|status$|mode|device"
+    r"itemid$|label$|name$|^antibiotic$|drug|icd_code|path$|curr_service|mode|device"
 )
 SORTS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 

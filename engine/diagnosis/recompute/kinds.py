@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
@@ -11,6 +12,9 @@ from engine.diagnosis.recompute.mutation import short
 
 _MOST_LEVELS = 12
 """Of a category; what has more is no status."""
+_MOST_CODES = 60
+"""Of a range in the SQL; of longer ones no beginning is tried."""
+_CODE = re.compile(r"([A-Za-z]*)(\d+)")
 _MOST_ROWS = 200
 """Of a list in the SQL; longer ones are left as they are."""
 
@@ -21,6 +25,12 @@ def kind_changes(node: exp.Expr) -> Iterator[Change]:
         yield from _category(node)
     elif isinstance(node, exp.Values):
         yield from _rows(node)
+    elif isinstance(node, exp.Literal) and node.is_string and node.find_ancestor(exp.Values):
+        yield from _words(node)
+    elif isinstance(node, exp.Between):
+        yield from _codes(node)
+    elif isinstance(node, exp.Case):
+        yield from _levels(node)
 
 
 def _category(node: exp.Expr) -> Iterator[Change]:
@@ -96,6 +106,92 @@ def _rows(node: exp.Values) -> Iterator[Change]:
         for text, several in by_text.items():
             if 1 < len(several) < len(rows):
                 yield _without(node, several, f"a list without the rows of {text}", text)
+
+
+def _words(node: exp.Literal) -> Iterator[Change]:
+    """A text of several codes without one of them, or with a range of codes cut short."""
+    words = str(node.this).split(" ")
+    for place, word in enumerate(words):
+        if len(words) > 1:
+            rest = [w for n, w in enumerate(words) if n != place]
+            yield _text(rest, f"a list without {word}", word)
+        first, dots, last = word.partition("..")
+        for lower, upper, gone in _shorter(first, last) if dots else ():
+            shorter = lower if lower == upper else f"{lower}..{upper}"
+            yield _text(
+                [*words[:place], shorter, *words[place + 1 :]],
+                f"{shorter} instead of {word}: without {gone}",
+                gone,
+            )
+
+
+def _text(words: list[str], said: str, gone: str) -> Change:
+    return ("item-set", exp.Literal.string(" ".join(words)), said, {"without": gone})
+
+
+def _codes(node: exp.Between) -> Iterator[Change]:
+    """A range of codes cut short."""
+    low, high = node.args["low"], node.args["high"]
+    if not all(isinstance(end, exp.Literal) and end.is_string for end in (low, high)):
+        return
+    for lower, upper, gone in _shorter(low.this, high.this):
+        new = node.copy()
+        new.set("low", exp.Literal.string(lower))
+        new.set("high", exp.Literal.string(upper))
+        yield (
+            "item-set",
+            new,
+            f"codes from {lower} to {upper}: without {gone}",
+            {"without": gone},
+        )
+
+
+def _shorter(first: str, last: str) -> Iterator[tuple[str, str, str]]:
+    """Every beginning and every end of a range of codes, and what is not in it.
+
+    Codes are letters and a number of so many digits: J40 to J47.
+    """
+    one, other = _CODE.fullmatch(first), _CODE.fullmatch(last)
+    if one is None or other is None or one[1] != other[1] or len(first) != len(last):
+        return
+    lowest, highest, digits = int(one[2]), int(other[2]), len(one[2])
+    if highest - lowest > _MOST_CODES:
+        return
+    codes = [f"{one[1]}{n:0{digits}}" for n in range(lowest, highest + 1)]
+    for at in range(1, len(codes)):
+        begun, rest = codes[:at], codes[at:]
+        yield begun[0], begun[-1], _span(rest)
+        yield rest[0], rest[-1], _span(begun)
+
+
+def _span(codes: list[str]) -> str:
+    return codes[0] if len(codes) == 1 else f"{codes[0]} to {codes[-1]}"
+
+
+def _levels(node: exp.Case) -> Iterator[Change]:
+    """One category counted as another."""
+    values = [branch.args["true"] for branch in node.args["ifs"]]
+    if node.args.get("default") is not None:
+        values.append(node.args["default"])
+    texts = [v.this if isinstance(v, exp.Literal) and v.is_string else None for v in values]
+    levels = list(dict.fromkeys(texts))
+    if None in levels or not 1 < len(levels) <= _MOST_LEVELS:
+        return
+    for level in levels:
+        for other in levels:
+            if other == level:
+                continue
+            new = node.copy()
+            shown = [branch.args["true"] for branch in new.args["ifs"]]
+            for value in [*shown, *([new.args["default"]] if new.args.get("default") else [])]:
+                if value.this == level:
+                    value.replace(exp.Literal.string(other))
+            yield (
+                "label-renamed",
+                new,
+                f"'{level}' counted as '{other}'",
+                {"kind": str(level), "as": str(other)},
+            )
 
 
 def _without(node: exp.Values, gone: list[exp.Expr], words: str, named: str) -> Change:

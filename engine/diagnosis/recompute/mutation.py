@@ -42,6 +42,8 @@ class Mutation:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     rare: bool = False
     """One of very many of its kind: tried later."""
+    about: frozenset[str] = frozenset()
+    """Texts in the row of a list of which a part changes; a column's name may be among them."""
 
     @property
     def queries(self) -> tuple[str, ...]:

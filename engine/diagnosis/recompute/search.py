@@ -8,6 +8,7 @@ columns is left when a change that was found explains them.
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -296,24 +297,49 @@ class Search:
     ) -> list[Mutation]:
         """The changes of `names`, perhaps together with what lies nearer: the likelier first.
 
-        What bears on more of the columns comes earlier, what drops one of very many later.
+        What bears on more of the columns comes earlier; what drops one of very many, or takes
+        another item for one, later: that an item is left out is plainer.
         """
         found = all_mutations(parsed, group.sliced, bench.items, TARGET, near=near, ring=names)
 
-        def rank(mutation: Mutation) -> tuple[bool, bool, int, int]:
+        names = {column_at(self.table, p).name for p in group.positions if p != KEYS}
+
+        def rank(mutation: Mutation) -> tuple[bool, bool, int, int, int]:
             bears = sum(
                 all(e.number in own.nodes.get(e.query, ()) for e in mutation.edits)
                 for own in group.own.values()
             )
             item = _item(mutation)
             often = bench.items[item].count if item in bench.items else 0
-            return (len(mutation.edits) == 1, mutation.rare and not often, -bears, -often)
+            swapped = "how" in mutation.parameters
+            named = not names.isdisjoint(mutation.about)
+            return (
+                len(mutation.edits) == 1 or swapped,
+                ((mutation.rare and not often) or swapped) and not named,
+                -named,
+                -bears,
+                -often,
+            )
 
         # An item that no event of these patients has changes nothing.
         there = {None, *bench.items}
         if bench.items:
             found = [m for m in found if _item(m) in there]
+        # A row of a list that speaks of columns which are all right is right.
+        fine = {c.name for c in self.table.columns} - self._wrong
+        found = [m for m in found if not (m.about & fine) or m.about & self._wrong]
         return sorted(found, key=rank)
+
+    @functools.cached_property
+    def _defined(self) -> str:
+        """Hash of the SQL of the target and of all that it rests on."""
+        order = (*concept_graph().order(self.target.concepts), self.target)
+        return key_of(self.target.name, [query.sql for query in order])
+
+    @functools.cached_property
+    def _wrong(self) -> set[str]:
+        """Columns with a mismatch."""
+        return {c.name for c in self.table.columns if c.wrong}
 
     def _second_round(
         self, mutation: Mutation, parsed: dict[str, Parsed], who: int
@@ -376,12 +402,12 @@ class Search:
         patients: tuple[str, ...] | None,
     ) -> Outcome | None:
         names = [c.name for c in columns]
-        key = key_of(self.digest, self.target.name, mutation.key, patients, names)
+        key = key_of(self.digest, self._defined, mutation.key, patients, names)
         known, changed = self.cache.get(key)
         if not known:
             seconds = _FINAL_SECONDS if patients is None else _QUERY_SECONDS
             changed = bench.run(mutation, parsed, sliced, names, seconds=seconds, job=self.job)
-            self.cache.put(key, changed)
+            self.cache.put(key, changed, lasting=not bench.failed)
         if changed is None:
             return None
         return compare(bench.con, self.table, sample, changed, columns)

@@ -40,6 +40,8 @@ class Slice:
     """What bears on the columns: per query the numbers of its nodes, and the columns it lends."""
 
     nodes: dict[str, set[int]] = field(default_factory=dict)
+    kept: dict[str, set[int]] = field(default_factory=dict)
+    """What must stand in the text besides, so that joins which only keep rows can be made."""
     columns: dict[str, set[str]] = field(default_factory=dict)
     texts: dict[str, Any] = field(default_factory=dict)
     """Queries cut down to the slice and written, once (`engine.diagnosis.recompute.writing`)."""
@@ -69,23 +71,41 @@ def slice_for(
         columns: names of columns of the target.
         rows: keys are missing, extra or repeated.
     """
-    found = Slice()
-    wanted: dict[str, set[str]] = {target.name: set(columns) | set(target.key)}
     order = [target, *reversed(graph.order(target.concepts))]
+    wanted = set(columns) | set(target.key)
+    nodes, needed = _slice_all(order, parsed, wanted, rows=rows, joined=False)
+    kept = nodes
+    if rows:
+        kept, needed = _slice_all(order, parsed, wanted, rows=rows, joined=True)
+    return Slice(nodes, kept, needed)
+
+
+def _slice_all(
+    order: Iterable[Query],
+    parsed: Mapping[str, Parsed],
+    columns: set[str],
+    *,
+    rows: bool,
+    joined: bool,
+) -> tuple[dict[str, set[int]], dict[str, set[str]]]:
+    """Per query the numbers of the nodes that bear, and the columns it lends."""
+    nodes: dict[str, set[int]] = {}
+    needed: dict[str, set[str]] = {}
+    wanted: dict[str, set[str]] = {}
     for query in order:
-        if query.name not in wanted:
+        if query.name not in wanted and nodes:
             continue
-        needed = wanted[query.name]
-        nodes, lent = _slice_one(parsed[query.name], needed, rows=rows)
-        found.nodes[query.name] = nodes
-        found.columns[query.name] = needed
+        needed[query.name] = wanted.get(query.name, set()) if nodes else columns
+        nodes[query.name], lent = _slice_one(
+            parsed[query.name], needed[query.name], rows=rows, joined=joined
+        )
         for concept, names in lent.items():
             wanted.setdefault(concept, set()).update(names)
-    return found
+    return nodes, needed
 
 
 def _slice_one(
-    parsed: Parsed, needed: set[str], *, rows: bool
+    parsed: Parsed, needed: set[str], *, rows: bool, joined: bool
 ) -> tuple[set[int], dict[str, set[str]]]:
     marked: set[int] = set()
     lent: dict[str, set[str]] = {}
@@ -96,7 +116,7 @@ def _slice_one(
         if id(scope) not in wanted and not _is_marked(scope, parsed, marked):
             continue
         if isinstance(scope.expression, exp.Values):  # a list: all of it bears
-            marked.add(parsed.number[id(scope.expression)])
+            marked.update(parsed.number[id(piece)] for piece in scope.expression.walk())
             continue
         names = wanted.get(id(scope), {"*"})
         if isinstance(scope.expression, exp.SetOperation):
@@ -104,7 +124,7 @@ def _slice_one(
             for branch in scope.set_operation_scopes or ():
                 wanted.setdefault(id(branch), set()).update(names)
             continue
-        _slice_select(scope, names, parsed, marked, wanted, lent, rows=rows)
+        _slice_select(scope, names, parsed, marked, wanted, lent, rows=rows, joined=joined)
     return marked, lent
 
 
@@ -122,11 +142,14 @@ def _slice_select(  # noqa: C901, PLR0917 - one pass over the clauses
     lent: dict[str, set[str]],
     *,
     rows: bool,
+    joined: bool,
 ) -> None:
     select = scope.expression
     used: list[exp.Column] = []
     stars: list[exp.Expr] = []
-    everything = "*" in names
+    # Of these the text keeps all columns (`writing`), so all must be there.
+    uncut = isinstance(select.parent, exp.SetOperation) or bool(select.args.get("distinct"))
+    everything = "*" in names or (joined and uncut)
 
     def mark(node: exp.Expr) -> None:
         for piece in node.walk():
@@ -149,7 +172,7 @@ def _slice_select(  # noqa: C901, PLR0917 - one pass over the clauses
     for join in reversed(joins):
         lends = _lends(join, used, names if stars else set(), scope)
         condition = join.args.get("on")
-        if join.side == "LEFT" and not lends:
+        if join.side == "LEFT" and not lends and not (rows and joined):
             # It lends nothing, but it may lose rows (as an inner one) or multiply them.
             if rows:
                 marked.add(parsed.number[id(join)])
@@ -193,6 +216,10 @@ def _need(
     at: Scope | None = scope
     while at is not None:
         sources = {name: source for name, (_, source) in at.selected_sources.items()}
+        for join in at.expression.args.get("joins") or ():
+            # A semi or anti join lends no column, but decides which rows there are.
+            if join.kind in ("SEMI", "ANTI") and join.alias_or_name in at.sources:
+                sources.setdefault(join.alias_or_name, at.sources[join.alias_or_name])
         chosen = [sources[alias]] if alias and alias in sources else []
         if not alias:
             chosen = list(sources.values())

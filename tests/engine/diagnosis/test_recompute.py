@@ -52,15 +52,18 @@ def test_a_slice_gives_the_same_column(small_built: Home, key: str) -> None:
     parsed = parsed_for(key)
     before = {name: query.tree.sql("duckdb") for name, query in parsed.items()}
     try:
-        for column in columns_of(bench)[::4]:
-            sliced = slice_for(concept_graph(), bench.target, parsed, [column], rows=False)
+        columns = columns_of(bench)
+        asked = [(False, [column]) for column in columns[::4]] + [(True, [])]
+        # With the rows in question too, all that decides on them must be there.
+        for rows, column in [*asked, (True, columns)]:
+            sliced = slice_for(concept_graph(), bench.target, parsed, column, rows=rows)
             for query in bench.order:
                 if query.name not in sliced.columns:
                     continue
                 described = bench.con.execute(f'DESCRIBE {DERIVED}."{query.name}"').fetchall()
                 there = sliced.columns[query.name] & {str(row[0]) for row in described}
                 wanted = ", ".join(f'"{name}"' for name in sorted(there))
-                cut = written(parsed[query.name], sliced.nodes[query.name], None)
+                cut = written(parsed[query.name], sliced.kept[query.name], None)
                 whole = f'SELECT {wanted} FROM {DERIVED}."{query.name}"'
                 other = f"SELECT {wanted} FROM ({cut})"
                 row = bench.con.execute(
@@ -83,6 +86,51 @@ def chosen(key: str, bench: Bench, column: str, before: str, name: str) -> Mutat
     ]
     assert found, before
     return found[0]
+
+
+def told(key: str, names: list[str], *, rows: bool = False) -> dict[str, Mutation]:
+    """All changes of a target's SQL, and of what it reads, by their words."""
+    parsed = parsed_for(key)
+    target = replace(find_target(key), name=TARGET)
+    sliced = slice_for(concept_graph(), target, parsed, names, rows=rows)
+    return {m.words: m for m in all_mutations(parsed, sliced, {}, TARGET)}
+
+
+def test_codes_are_left_out_of_texts_and_ranges_of_codes_are_cut_short() -> None:
+    charlson = told("charlson", ["rheumatic_disease"])
+    gone = charlson["a list without M32, in charlson"]
+    assert gone.id == "item-set"
+    assert gone.edits[0].sql == "'M05 M06 M33 M34'"
+    assert "rheumatic_disease" in gone.about
+    shorter = charlson["J40..J44 instead of J40..J47: without J45 to J47, in charlson"]
+    assert shorter.edits[0].sql == "'J40..J44 J60..J67'"
+    sapsii = told("sapsii-24h", ["comorbidity_score"])
+    assert (
+        "BETWEEN 'C81' AND 'C95'" in sapsii["codes from C81 to C95: without C96, in sapsii"].after
+    )
+
+
+def test_a_semi_join_is_followed_to_its_list() -> None:
+    found = told("suspicion-infection", ["antibiotic"], rows=True)
+    assert found["a list without ('cefazolin'), in antibiotic"].id == "item-set"
+
+
+def test_rules_categories_and_bounds_are_changed() -> None:
+    found = told("ventilation", ["endtime", "ventilation_status"])
+    taken = found["'HFNC' counted as 'SupplementalOxygen', in ventilation"]
+    assert taken.id == "label-renamed"
+    never = found[
+        "a rule left out (if charttime_after < charttime + INTERVAL '14' HOUR), in ventilation"
+    ]
+    assert never.edits[0].sql == "charttime"
+    urine = told("urine-output-rate", ["weight"])
+    joined = next(m for words, m in urine.items() if words.startswith("rows of weight_durations"))
+    assert joined.id == "one-to-many-join"
+    assert "starttime" not in joined.edits[0].sql
+    assert "endtime" not in joined.edits[0].sql
+    sofa = told("sofa-24h", ["respiration"])
+    assumed = sofa["a missing COALESCE(fio2, fio2_chartevents) taken as 21, in bg"]
+    assert assumed.edits[0].sql == "COALESCE(fio2, fio2_chartevents, 21)"
 
 
 def test_a_change_comes_out_as_if_it_had_been_written(small_built: Home) -> None:
