@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
@@ -27,13 +28,13 @@ _FAINTEST, _STRONGEST = 0.10, 0.55
 class _Framed(QStyledItemDelegate):
     """Frames the diagonal, so that it is not told by colour."""
 
-    def __init__(self, context: Context, levels: int) -> None:
+    def __init__(self, context: Context, same: Callable[[int, int], bool]) -> None:
         super().__init__()
-        self._context, self._levels = context, levels
+        self._context, self._same = context, same
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex) -> None:  # type: ignore[override]
         super().paint(painter, option, index)
-        if index.row() == index.column() < self._levels:
+        if self._same(index.row(), index.column()):
             painter.save()
             painter.setPen(QPen(QColor(self._context.theme.muted), 2))
             painter.drawRect(option.rect.adjusted(1, 1, -2, -2))
@@ -62,7 +63,7 @@ class MatrixTable(QTableWidget):
         self.setCornerButtonEnabled(False)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setItemDelegate(_Framed(context, found.named))
+        self.setItemDelegate(_Framed(context, self._same))
         self.itemDelegate().setParent(self)
         self._fill(context)
         self.cellClicked.connect(self._choose)
@@ -81,8 +82,7 @@ class MatrixTable(QTableWidget):
                     item.setForeground(QColor(theme.muted))
                     item.setToolTip(as_written(f"{self._words(reference, agent)}: no row"))
                 else:
-                    same = reference == agent and reference < self._found.named
-                    tint = QColor(theme.good if same else theme.different)
+                    tint = QColor(theme.good if self._same(row, column) else theme.different)
                     part = math.log1p(cell.count) / most if most else 0
                     tint.setAlphaF(_FAINTEST + (_STRONGEST - _FAINTEST) * part * 0.6)
                     item.setBackground(tint)
@@ -109,6 +109,11 @@ class MatrixTable(QTableWidget):
         bar = self.horizontalScrollBar().sizeHint().height()
         height = header.sizeHint().height() + self.verticalHeader().length() + bar + 8
         self.setFixedHeight(min(height, context.px(_MOST)))
+
+    def _same(self, row: int, column: int) -> bool:
+        """Do both sides have one level, or null? Two other values need not be the same."""
+        reference, agent = self._down[row], self._across[column]
+        return reference == agent and (agent < self._found.named or agent == self._found.named + 1)
 
     def _words(self, reference: int, agent: int) -> str:
         levels = self._found.levels

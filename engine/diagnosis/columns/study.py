@@ -16,7 +16,7 @@ from engine.scoring.diff import CELL_WORDS
 from engine.scoring.whatif import Compared
 
 LEVELS = 25
-"""A number column of at most so many whole values has score levels."""
+"""A number column of at most so many whole values in the reference has score levels."""
 TOP = 12
 """Texts named in the matrix; the rest are told together."""
 _STEPS = 6
@@ -55,7 +55,7 @@ def study_column(
     bars = histogram(con, column)
     _stage(job, 3, "Setting pairs out")
     pairs = None
-    if column.compared_as == "number" and confusion is None:
+    if column.compared_as == "number" and (confusion is None or confusion.others):
         pairs = scatter(con, column)
     _stage(job, 4, "Trying tolerances")
     curve = tolerance_curve(con, column, own=tolerance, reference_rows=rows, job=job)
@@ -113,27 +113,15 @@ def _confusion(con: duckdb.DuckDBPyConnection, column: Compared) -> Confusion | 
     if column.compared_as == "time":
         return None
     number = column.compared_as == "number"
-    most = LEVELS if number else TOP
-    found = con.execute(
-        f"SELECT v, sum(n) AS n FROM ("  # noqa: S608 - our own names
-        f"SELECT {column.reference} AS v, count(*) AS n FROM diff GROUP BY v UNION ALL "
-        f"SELECT {column.agent}, count(*) FROM diff GROUP BY 1) WHERE v IS NOT NULL "
-        f"GROUP BY v ORDER BY n DESC, v LIMIT {most + 1}"
-    ).fetchall()
-    values = [value for value, _ in found]
-    if number and (
-        len(values) > most or not all(math.isfinite(v) and v.is_integer() for v in values)
-    ):
+    values = _score_levels(con, column) if number else _commonest(con, column, TOP)
+    if values is None:
         return None
-    others = 0
-    if len(values) > most:
-        values = values[:most]
-        distinct = _one(
-            con,
-            f"SELECT count(DISTINCT v) FROM (SELECT {column.reference} AS v FROM diff UNION "  # noqa: S608
-            f"SELECT {column.agent} FROM diff) WHERE v IS NOT NULL",
-        )
-        others = int(distinct) - most
+    distinct = _one(
+        con,
+        f"SELECT count(DISTINCT v) FROM (SELECT {column.reference} AS v FROM diff UNION "  # noqa: S608
+        f"SELECT {column.agent} FROM diff) WHERE v IS NOT NULL",
+    )
+    others = int(distinct) - len(values)
     values.sort()
     literals = [f"{v!r}::DOUBLE" if number else quote_text(v) for v in values]
     names = [f"{int(v)}" if number else (v or "“” empty text") for v in values]
@@ -146,6 +134,45 @@ def _confusion(con: duckdb.DuckDBPyConnection, column: Compared) -> Confusion | 
         ).fetchall()
     ]
     return Confusion((*names, "other values", "∅ null", "no such cell"), tuple(cells), others)
+
+
+def _score_levels(con: duckdb.DuckDBPyConnection, column: Compared) -> list[Any] | None:
+    """The levels of a score: few whole values in the reference, and the agent's other whole ones.
+
+    None where the reference's numbers are none. What the agent has between or beyond them (a mean
+    of scores) is told as other values: that it is there is what the matrix has to show.
+    """
+    own = [
+        value
+        for (value,) in con.execute(
+            f"SELECT DISTINCT {column.reference} AS v FROM diff WHERE v IS NOT NULL "  # noqa: S608
+            f"LIMIT {LEVELS + 1}"
+        ).fetchall()
+    ]
+    if len(own) > LEVELS or not all(_is_level(value) for value in own):
+        return None
+    theirs = con.execute(
+        f"SELECT {column.agent} AS v, count(*) AS n FROM diff WHERE v IS NOT NULL "  # noqa: S608
+        "AND v = floor(v) AND isfinite(v) GROUP BY v ORDER BY n DESC, v LIMIT ?",
+        [2 * LEVELS],
+    ).fetchall()
+    more = [value for value, _ in theirs if value not in own]
+    return own + more[: LEVELS - len(own)]
+
+
+def _is_level(value: float) -> bool:
+    return math.isfinite(value) and value.is_integer()
+
+
+def _commonest(con: duckdb.DuckDBPyConnection, column: Compared, most: int) -> list[Any]:
+    """The texts that occur most often on either side."""
+    found = con.execute(
+        f"SELECT v, sum(n) AS n FROM ("  # noqa: S608 - our own names
+        f"SELECT {column.reference} AS v, count(*) AS n FROM diff GROUP BY v UNION ALL "
+        f"SELECT {column.agent}, count(*) FROM diff GROUP BY 1) WHERE v IS NOT NULL "
+        f"GROUP BY v ORDER BY n DESC, v LIMIT {most}"
+    ).fetchall()
+    return [value for value, _ in found]
 
 
 def _level(value: str, literals: list[str], absent: str) -> str:

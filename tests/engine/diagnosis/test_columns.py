@@ -108,6 +108,29 @@ def test_kinds_of_columns_have_the_figures_that_suit_them(studies: list[ColumnSt
     assert "“” empty text" in text.confusion.levels
 
 
+def test_a_score_with_values_between_its_levels_keeps_its_matrix(
+    tmp_path: Path,
+) -> None:
+    """The mean of two scores where the reference has the worse one."""
+    with duckdb.connect(str(tmp_path / "means.duckdb")) as own:
+        own.execute(
+            "CREATE TABLE diff AS SELECT 0::UTINYINT AS key_status, (i % 5)::BIGINT AS r0, "
+            "CASE WHEN i % 5 = 4 AND i < 60 THEN 3.5 WHEN i = 7 THEN 9 ELSE i % 5 END::DOUBLE "
+            "AS a0 FROM range(100) t(i)"
+        )
+        own.execute("ALTER TABLE diff ADD COLUMN s0 UTINYINT")
+        own.execute("UPDATE diff SET s0 = CASE WHEN r0 = a0 THEN 0 ELSE 2 END")
+        column = Compared(0, "number", "BIGINT", "DOUBLE")
+        study = study_column(own, column, tolerance=0, job=SimpleJob())
+    assert study.confusion is not None
+    assert study.confusion.levels[:6] == ("0", "1", "2", "3", "4", "9")
+    assert study.confusion.others == 1
+    means = {(c.reference, c.agent): c.count for c in study.confusion.cells}
+    assert means[4, 6] == 12
+    assert sum(means.values()) == 100
+    assert study.scatter is not None
+
+
 def test_tolerances_that_only_floats_tell_apart_are_one(tmp_path: Path) -> None:
     made = make_diff(tmp_path / "diff.duckdb", 300)
     with duckdb.connect(str(tmp_path / "noisy.duckdb")) as con:
