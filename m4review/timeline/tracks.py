@@ -100,7 +100,7 @@ class Tracks:
         return _wide([self.stay.start, self.stay.end])
 
     def of_window(self) -> tuple[float, float]:
-        """Hours of the closed windows, the used events and both times; without these of the stay."""
+        """Hours of the closed windows, the used events and both times; else those of the stay."""
         marks = [
             at
             for span in self.windows

@@ -65,7 +65,7 @@ def trace_cell(
         block = blocks_of(query, part.columns)[0]
         ways = leaves(block, column, part.columns)
         spans = {leaf: windows(con, passed, key) for leaf, passed in ways.items()}
-        unmet = {leaf: unmet_on_the_way(con, passed, key) for leaf, passed in ways.items()}
+        unmet = unmet_on_the_way(con, ways, key)
         parts = candidates(con, spans, unmet, decisive=decisive, entered=entered)
         job.progress("lineage", 3, 4, "Computing it again from the rows found")
         measured = set(parts)

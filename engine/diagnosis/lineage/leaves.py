@@ -67,9 +67,11 @@ def leaves(block: Block, column: str, columns: Columns) -> dict[Leaf, tuple[Pass
         if mark in seen or len(trail) > _DEPTH or name not in at.outputs:
             return
         seen.add(mark)
+        if any(_never(at, condition) for condition in extra):
+            return
         expression = at.outputs[name]
         met = [*at.conditions, *_lowered(at, extra), *_filters(expression)]
-        for alias, below in sorted(_values(at, expression)):
+        for alias, below in sorted(_chosen(at, _values(at, expression), met)):
             source = at.sources.get(alias)
             if source is None:
                 continue
@@ -102,6 +104,42 @@ def _values(block: Block, expression: exp.Expr) -> set[tuple[str, str]]:
     for exists in expression.find_all(exp.Exists):
         columns |= set(block.columns(exists.this))
     return columns
+
+
+def _chosen(
+    block: Block, values: set[tuple[str, str]], met: list[exp.Expr]
+) -> set[tuple[str, str]]:
+    """For values out of a list of constants (bands of a score) what chose them there."""
+    found: set[tuple[str, str]] = set()
+    for alias, name in values:
+        if block.sources.get(alias) != ():
+            found.add((alias, name))
+            continue
+        for condition in (*met, *block.outer.get(alias, ())):
+            columns = set(block.columns(condition))
+            if alias in {a for a, _ in columns}:
+                found |= {(a, n) for a, n in columns if a != alias}
+    return found
+
+
+def _never(block: Block, condition: exp.Expr) -> bool:
+    """Is an output one of some constants, and none of those that the condition asks for?"""
+    if not isinstance(condition, (exp.EQ, exp.In)) or not isinstance(condition.this, exp.Column):
+        return False
+    asked = condition.expressions if isinstance(condition, exp.In) else [condition.expression]
+    wanted = [_constants(each) for each in asked]
+    given = _constants(block.outputs.get(condition.this.name.lower()))
+    return bool(given) and bool(wanted) and all(wanted) and not given & set[str]().union(*wanted)
+
+
+def _constants(expression: exp.Expr | None) -> set[str]:
+    """The texts that an expression can be; empty where that is not known."""
+    if isinstance(expression, exp.Literal) and expression.is_string:
+        return {expression.name}
+    if isinstance(expression, exp.If):
+        sides = [_constants(expression.args.get(side)) for side in ("true", "false")]
+        return set[str]().union(*sides) if all(sides) else set()
+    return set()
 
 
 def _filters(expression: exp.Expr) -> Iterator[exp.Expr]:

@@ -14,7 +14,7 @@ import duckdb
 from sqlglot import exp
 
 from engine.concepts.query import DERIVED
-from engine.diagnosis.lineage.leaves import Passage, is_only_of
+from engine.diagnosis.lineage.leaves import Leaf, Passage, is_only_of
 from engine.diagnosis.lineage.model import Value
 from engine.diagnosis.lineage.scope import ROW
 from engine.diagnosis.lineage.windows import bound_value
@@ -27,25 +27,34 @@ _OF_WHOM = {
 
 
 def unmet_on_the_way(
-    con: duckdb.DuckDBPyConnection, passages: Iterable[Passage], key: Mapping[str, Value]
-) -> dict[int, str]:
-    """Address to the first condition that the row does not meet on any way through a relation.
+    con: duckdb.DuckDBPyConnection,
+    ways: Mapping[Leaf, Iterable[Passage]],
+    key: Mapping[str, Value],
+) -> dict[Leaf, dict[int, str]]:
+    """By leaf, address to the first condition that a row does not meet on any way to the cell.
 
     Args:
         con: holds the annotated concepts and the base tables with addresses.
-        passages: the SELECTs between the cell and its rows.
+        ways: the SELECTs between the cell and the rows of each leaf.
         key: the cell's row.
     """
-    by_table: dict[str, list[dict[int, str]]] = {}
-    for passage in passages:
-        source = passage.block.sources.get(passage.alias)
-        if isinstance(source, str):
-            by_table.setdefault(source, []).append(_unmet(con, passage, source, key))
-    found: dict[int, str] = {}
-    for ways in by_table.values():
-        for address, rule in ways[0].items():
-            if all(address in way for way in ways):
-                found.setdefault(address, rule)
+    asked: dict[tuple[int, str], dict[int, str]] = {}
+    found: dict[Leaf, dict[int, str]] = {}
+    for leaf, passages in ways.items():
+        by_table: dict[str, list[dict[int, str]]] = {}
+        for passage in passages:
+            source = passage.block.sources.get(passage.alias)
+            if not isinstance(source, str):
+                continue
+            mark = (id(passage.block), passage.alias)
+            if mark not in asked:
+                asked[mark] = _unmet(con, passage, source, key)
+            by_table.setdefault(source, []).append(asked[mark])
+        rules = found.setdefault(leaf, {})
+        for first, *others in by_table.values():
+            for address, rule in first.items():
+                if all(address in other for other in others):
+                    rules.setdefault(address, rule)
     return found
 
 

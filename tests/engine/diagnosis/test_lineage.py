@@ -191,6 +191,14 @@ def test_a_gas_of_another_specimen_and_a_result_of_another_admission_are_told_so
     assert all("specimen = 'ART.'" in rule or rule.startswith("of an") for _, rule in gases)
 
 
+@pytest.mark.shared_data
+def test_the_measurements_behind_a_score_out_of_a_list_of_bands_are_shown(mimic_built: Home):
+    cell = traced(mimic_built, "apsiii-24h", {"stay_id": 32155744}, "resp_rate_score")
+    items = {e.item for e in cell.events if e.role == "entered"}
+    assert items == {"Respiratory Rate", "Respiratory Rate (Total)"}
+    assert {e.number for e in cell.events if e.role == "rejected"} == {0}
+
+
 def test_an_event_on_a_bound_that_does_not_count_is_told_so():
     at = EPOCH
     strict = Window(at, at + timedelta(days=1), "a < b AND b <= c", (True, False))
