@@ -66,7 +66,7 @@ class RunChips(ColumnScroll):
             return
         line = self.chips[0].sizeHint().height() + self._flow.spacing()
         needed = self._flow.heightForWidth(self.viewport().width())
-        self.setFixedHeight(min(needed, _LINES * line) + 1)
+        self.setFixedHeight(min(needed + self._flow.spacing(), _LINES * line))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(super().minimumSizeHint().width(), 0)

@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from m4review.app.jobs import Progress
 
 
+_LEAST = 300
+"""Pixels of the tabs at 100 %, at least."""
+_EACH = 3
+"""Runs up to which the sentence tells each; the table has all of them."""
 _PICTURE = 0.6
 """Of the height, at most, for the picture of the counts."""
 
@@ -83,7 +87,11 @@ class CompareScreen(Screen):
 
     def _build(self) -> None:
         context = self.context
-        page = page_layout(self, context)
+        inner = QWidget()
+        page = page_layout(inner, context)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(ColumnScroll(inner))  # large letters: the page scrolls
         head = QHBoxLayout()
         head.addWidget(self._name, 1)
         head.addWidget(self.report_button)
@@ -107,6 +115,7 @@ class CompareScreen(Screen):
         self.tabs.addTab(self.given, "Given texts")
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.tabs)
+        self._keep_room()
         page.addWidget(self._stack, 1)
 
     def _counts_tab(self) -> QWidget:
@@ -141,6 +150,7 @@ class CompareScreen(Screen):
         for each in self.steps:
             each.opened.connect(self._show_step)
         self.context.theme_changed.connect(self._fill_legend)
+        self.context.theme_changed.connect(self._keep_room)
 
     # --- the screen
 
@@ -236,6 +246,9 @@ class CompareScreen(Screen):
             self.counts.setFocus()
         self.title_changed.emit()
 
+    def _keep_room(self) -> None:
+        self._stack.setMinimumHeight(self.context.px(_LEAST))
+
     def _share_height(self) -> None:
         """The picture as high as its bars need, at most most of the height; the table the rest."""
         whole = self._split.height()
@@ -250,14 +263,17 @@ class CompareScreen(Screen):
 
 
 def _summary(comparison: Comparison) -> str:
+    first = (
+        f"A has {comparison.first_wrong:,} of {comparison.reference_rows:,} reference rows wrong"
+    )
+    always = f"{comparison.always_wrong:,} are wrong in every run"
     names = letters(len(comparison.runs))
+    if len(names) > _EACH:
+        return f"{first}; {always}. What each other run mends and breaks stands below."
     parts = []
     for name, other in zip(names[1:], comparison.others, strict=True):
         rows = other.rows
         parts.append(
             f"{name} mends {rows.get('mended', 0):,} and breaks {rows.get('broken', 0):,} rows of A"
         )
-    return (
-        f"A has {comparison.first_wrong:,} of {comparison.reference_rows:,} reference rows wrong; "
-        f"{'; '.join(parts)}. {comparison.always_wrong:,} rows are wrong in every run."
-    )
+    return f"{first}; {'; '.join(parts)}. {always}."

@@ -29,6 +29,8 @@ from m4review.diff.words import words_of
 _TYPING = 250
 """Milliseconds without a key before a typed filter is applied."""
 
+_LARGE = 1.5
+"""Zoom from which on kinds that do not occur are left out."""
 _CHIP = 300
 """Pixels at 100 % for the words of a filter."""
 _OFFERED = 30
@@ -67,7 +69,7 @@ class FilterBar(QWidget):
         self.text.setPlaceholderText("Key contains…   or   stay_id=30000123")
         self.text.setAccessibleName("Filter by key")
         self.text.setClearButtonEnabled(True)
-        self.text.setMinimumWidth(context.px(200))
+        self.text.setMinimumWidth(context.px(80))
         self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.pair = QPushButton()
         self.pair.setProperty("kind", "chip")
@@ -104,6 +106,7 @@ class FilterBar(QWidget):
         self.pair.clicked.connect(lambda: model.set_pair(None))
         model.query_changed.connect(self._follow)
         model.view_changed.connect(lambda _: self._count())
+        self._context.theme_changed.connect(self._count)
 
     def _build(self) -> None:
         rows = QVBoxLayout(self)
@@ -230,7 +233,6 @@ class FilterBar(QWidget):
         if query.chosen is not None:
             self._put(self.chosen, query.chosen.words, "of this kind")
         self.clear.setEnabled(not query.plain or query.column is not None)
-        self._need_height()
         self._count()
 
     def _put(self, chip: QPushButton, words: str, which: str) -> None:
@@ -258,3 +260,6 @@ class FilterBar(QWidget):
             chip.setText(f"{glyph}  {number:,} {said}")
             chip.setAccessibleName(f"{number:,} {unit} {words}")
             chip.setEnabled(number > 0 or chip.isChecked())
+            # In large letters the rows need the room more than what there is none of.
+            chip.setVisible(chip.isEnabled() or self._context.zoom < _LARGE)
+        self._need_height()

@@ -112,8 +112,9 @@ class MatrixTable(QTableWidget):
 
     def _same(self, row: int, column: int) -> bool:
         """Do both sides have one level, or null? Two other values need not be the same."""
-        reference, agent = self._down[row], self._across[column]
-        return reference == agent and (agent < self._found.named or agent == self._found.named + 1)
+        reference, agent, named = self._down[row], self._across[column], self._found.named
+        null = named + 1
+        return reference == agent and bool(agent < named or agent == null)
 
     def _words(self, reference: int, agent: int) -> str:
         levels = self._found.levels

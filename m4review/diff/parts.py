@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QMenu,
     QProgressBar,
     QSplitter,
@@ -17,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from m4review.app.context import Context, Screen
-from m4review.app.widgets import EmptyState, ErrorPanel, button, label, page_layout
+from m4review.app.widgets import ElidedLabel, EmptyState, ErrorPanel, button, label, page_layout
 from m4review.diff.arrange import Arrangement
 from m4review.diff.column_page import ColumnPage
 from m4review.diff.column_viewmodel import ColumnViewModel
@@ -71,8 +70,7 @@ class DiffParts(Screen):
         self.what_if.hide()
         self.page: ColumnPage | None = None
         self.panels.setMinimumWidth(context.px(NARROWEST))
-        self.status = QLabel()
-        self.status.setTextFormat(Qt.TextFormat.PlainText)
+        self.status = ElidedLabel()
         self.status.setAccessibleName("Where you are in the diff")
         self.note = label("", "muted")
         self.busy = QProgressBar()
