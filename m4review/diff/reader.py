@@ -337,16 +337,21 @@ class DiffFile:
     def find_key(self, values: Sequence[str], job: Job) -> int | None:
         """The first row whose keys print as `values`; None when there is none.
 
-        Fewer values than keys: the first keys only.
+        Fewer values than keys: the first keys only. Of a time the beginning is enough.
         """
-        parts = [
-            f"lower(CAST({quote(key.field)} AS VARCHAR)) = lower(?)"
-            for key, _ in zip(self.layout.keys, values, strict=False)
-        ]
+        parts, given = [], []
+        for key, value in zip(self.layout.keys, values, strict=False):
+            field = quote(key.field)
+            begins = f"starts_with(CAST({field} AS VARCHAR), replace(upper(?), 'T', ' '))"
+            parts.append(
+                f"(lower(CAST({field} AS VARCHAR)) = lower(?) "
+                f"OR (typeof({field}) = 'TIMESTAMP' AND {begins}))"
+            )
+            given += [value, value]
         with self.cursor() as cursor, interruptible(cursor, job):
             row = cursor.execute(
                 f'SELECT min("row") FROM diff WHERE {" AND ".join(parts)}',  # noqa: S608 - quoted
-                list(values[: len(parts)]),
+                given,
             ).fetchone()
         return None if row is None or row[0] is None else int(row[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -426,9 +427,9 @@ class DiffViewModel(QObject):
                 self.told.emit("A row is given as # and a number, for example #120.")
             return
         file = self.file
-        handle = self.read(
-            "Find a key", lambda job: file.find_key(given.replace(",", " ").split(), job)
-        )
+        # The last key may have blanks in it, as a time has.
+        values = re.split(r"[,\s]+", given, maxsplit=max(0, len(self.layout.keys) - 1))
+        handle = self.read("Find a key", lambda job: file.find_key(values, job))
 
         def done(row: int | None) -> None:
             if row is None:

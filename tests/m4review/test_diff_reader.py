@@ -209,6 +209,21 @@ def test_a_pair_shows_its_rows_also_with_null(file: DiffFile, everything: list[R
     assert rows_of(file, Query(pair=nulls)) == expected
 
 
+def test_a_key_that_is_a_time_is_found_as_it_is_shown(made: Made, tmp_path: Path) -> None:
+    timed = tmp_path / "timed.duckdb"
+    with duckdb.connect(str(timed)) as con:
+        con.execute(f"ATTACH '{made.path}' AS d (READ_ONLY)")
+        for table in ("diff_columns", "diff_counts"):
+            con.execute(f"CREATE TABLE {table} AS FROM d.{table}")
+        con.execute("CREATE TABLE diff AS SELECT * REPLACE (coalesce(r2, a2) AS k1) FROM d.diff")
+        row = con.execute("SELECT row, k0, k1 FROM diff WHERE row = 700").fetchone()
+    assert row is not None
+    opened = DiffFile(timed)
+    for text in (str(row[2]), row[2].isoformat(), str(row[2])[:16]):
+        assert opened.find_key([str(row[1]), text], SimpleJob()) == row[0]
+    opened.close()
+
+
 def test_find_key(file: DiffFile, everything: list[Record]) -> None:
     target = everything[1234]
     assert file.find_key([str(target[3]), str(target[4])], SimpleJob()) == 1234
