@@ -27,9 +27,13 @@ class Shape:
     """The value: the first that is not null."""
     unit: tuple[str, ...] = ("valueuom",)
     """Its unit."""
+    kind: str = ""
+    """What a row of the table is, where the item alone does not tell."""
+    measure: str = ""
+    """Unit of a value whose table has no column for it."""
 
 
-_CODE = {"value": ("seq_num",), "unit": ()}
+_ORDER = "(seq_num)"
 SHAPES: Mapping[str, Shape] = {
     "mimiciv_icu.chartevents": Shape(),
     "mimiciv_hosp.labevents": Shape(),
@@ -41,29 +45,41 @@ SHAPES: Mapping[str, Shape] = {
     ),
     "mimiciv_icu.procedureevents": Shape(start=("starttime",), end=("endtime",), value=("value",)),
     "mimiciv_icu.icustays": Shape(
-        start=("intime",), end=("outtime",), item=("first_careunit",), value=("los",), unit=()
+        start=("intime",), end=("outtime",), item=("first_careunit",), value=("los",), unit=(),
+        kind="ICU stay", measure="days",
     ),
     "mimiciv_hosp.admissions": Shape(
         start=("admittime",), end=("dischtime",), item=("admission_type",),
-        value=("discharge_location",), unit=(),
+        value=("discharge_location",), unit=(), kind="Admission",
+        measure="(discharged to)",
     ),
-    "mimiciv_hosp.patients": Shape(start=(), item=(), value=("anchor_age",), unit=()),
+    "mimiciv_hosp.patients": Shape(
+        start=(), item=(), value=("anchor_age",), unit=(), kind="Patient, age in the anchor year",
+        measure="years",
+    ),
     "mimiciv_hosp.transfers": Shape(
-        start=("intime",), end=("outtime",), item=("careunit",), value=("eventtype",), unit=()
+        start=("intime",), end=("outtime",), item=("careunit",), value=("eventtype",), unit=(),
+        kind="Transfer",
     ),
     "mimiciv_hosp.services": Shape(
-        start=("transfertime",), item=("curr_service",), value=("prev_service",), unit=()
+        start=("transfertime",), item=("curr_service",), value=("prev_service",), unit=(),
+        kind="Service",
     ),
     "mimiciv_hosp.prescriptions": Shape(
         start=("starttime",), end=("stoptime",), item=("drug", "route"), value=("dose_val_rx",),
         unit=("dose_unit_rx",),
     ),
     "mimiciv_hosp.microbiologyevents": Shape(
-        start=("charttime", "chartdate"), item=("spec_type_desc",), value=("org_name",), unit=()
+        start=("charttime", "chartdate"), item=("spec_type_desc",), value=("org_name",), unit=(),
+        kind="Culture",
     ),
-    "mimiciv_hosp.diagnoses_icd": Shape(start=(), item=("icd_version", "icd_code"), **_CODE),
+    "mimiciv_hosp.diagnoses_icd": Shape(
+        start=(), item=("icd_version", "icd_code"), value=("seq_num",), unit=(),
+        kind="Diagnosis, ICD", measure=_ORDER,
+    ),
     "mimiciv_hosp.procedures_icd": Shape(
-        start=("chartdate",), item=("icd_version", "icd_code"), **_CODE
+        start=("chartdate",), item=("icd_version", "icd_code"), value=("seq_num",), unit=(),
+        kind="Procedure, ICD", measure=_ORDER,
     ),
     "eicu_crd.nursecharting": Shape(
         start=("nursingchartoffset",),
@@ -80,9 +96,16 @@ SHAPES: Mapping[str, Shape] = {
     "eicu_crd.respiratorycare": Shape(
         start=("respcarestatusoffset",), item=("airwaytype",), value=("airwayposition",), unit=()
     ),
-    "eicu_crd.patient": Shape(start=(), item=("unittype",), value=("age",), unit=()),
-    "eicu_crd.apacheapsvar": Shape(start=(), item=(), value=("urine",), unit=()),
-    "eicu_crd.apachepredvar": Shape(start=(), item=(), value=("electivesurgery",), unit=()),
+    "eicu_crd.patient": Shape(
+        start=(), item=("unittype",), value=("age",), unit=(), kind="Stay in",
+        measure="years",
+    ),
+    "eicu_crd.apacheapsvar": Shape(
+        start=(), item=(), value=("urine",), unit=(), kind="APACHE variable, urine"
+    ),
+    "eicu_crd.apachepredvar": Shape(
+        start=(), item=(), value=("electivesurgery",), unit=(), kind="APACHE, elective surgery"
+    ),
 }  # fmt: skip
 """Every table that a target rests on; a test holds this to the targets."""
 
@@ -140,7 +163,7 @@ def _event(
     value: Value = None
     if where is not None:
         value = _plain(row[where])
-    unit = ""
+    unit = shape.measure if value is not None else ""
     if shape.unit and where is not None:
         position = min(shape.value.index(where), len(shape.unit) - 1)
         unit = str(row.get(shape.unit[position]) or "")
@@ -151,13 +174,18 @@ def _event(
         role=part.role,
         start=_time(row, shape.start),
         end=_time(row, shape.end),
-        item=labels.get(code, code) or table.partition(".")[2],
+        item=_named(shape, labels.get(code, code), table),
         item_id=code if code in labels or "icd_code" in shape.item else "",
         value=value,
         unit=unit,
         rule=part.rule,
         columns=part.columns,
     )
+
+
+def _named(shape: Shape, code: str, table: str) -> str:
+    words = " ".join(part for part in (shape.kind, code) if part)
+    return words or table.partition(".")[2]
 
 
 def _plain(value: object) -> Value:

@@ -230,6 +230,17 @@ def test_wrong_questions_are_answered_in_words(mimic_built: Home):
         ask("eicu-gcs", {"patientunitstayid": 1}, "gcs")
 
 
+@pytest.mark.shared_data
+def test_rows_say_what_they_are_where_their_codes_alone_do_not(mimic_built: Home):
+    cell = traced(mimic_built, "charlson", {"hadm_id": 20044587}, "charlson_comorbidity_index")
+    said = {e.table.partition(".")[2]: (e.item, e.value, e.unit) for e in cell.events}
+    assert said == {
+        "admissions": ("Admission ELECTIVE", "SKILLED NURSING FACILITY", "(discharged to)"),
+        "diagnoses_icd": ("Diagnosis, ICD 9 20300", 2, "(seq_num)"),
+        "patients": ("Patient, age in the anchor year", 70, "years"),
+    }
+
+
 def test_every_table_behind_a_target_has_a_shape():
     graph = concept_graph()
     tables = {t for target in list_targets().values() for t in graph.base_tables(target)}
