@@ -198,6 +198,13 @@ class FilterBar(QWidget):
         )
         self._follow()
 
+    def forget(self) -> None:
+        """No file is open: no count is left of the former one."""
+        for kind, glyph, words, _ in _CHIPS:
+            self.chips[kind].setText(f"{glyph}  {words}")
+            self.chips[kind].setAccessibleName(words)
+            self.chips[kind].setEnabled(False)
+
     def toggle_sql(self) -> None:
         """Show the line for a condition in SQL, or put it away."""
         on = not self.sql_line.isVisible()

@@ -193,6 +193,7 @@ class DiffScreen(DiffParts):
         self.row_panel.show_row(None)
         self.columns.forget()
         self.model.close()
+        self.filters.forget()
         self._row_shown = -1
         self.status.setText("")
 

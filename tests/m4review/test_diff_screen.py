@@ -440,6 +440,8 @@ def test_theme_and_size_change_while_it_is_open(window: MainWindow, screen: Diff
 
 
 def test_a_broken_file_is_told_with_what_to_do(window: MainWindow, tmp_path: Path) -> None:
+    before = show_diff(window, make_diff(tmp_path / "before.duckdb", 100).path)
+    assert [chip for chip in before.filters.chips.values() if chip.isEnabled()]
     path = tmp_path / "diff.duckdb"
     path.write_bytes(b"no database at all" * 999)
     screen = show_diff(window, path)
@@ -447,6 +449,7 @@ def test_a_broken_file_is_told_with_what_to_do(window: MainWindow, tmp_path: Pat
     error = screen.errors.error
     assert error is not None
     assert error.todo
+    assert not [chip.text() for chip in screen.filters.chips.values() if chip.isEnabled()]
     good = show_diff(window, make_diff(tmp_path / "good.duckdb", 100).path)
     assert good.grid is not None
 
