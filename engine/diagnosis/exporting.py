@@ -19,6 +19,8 @@ from engine.diagnosis.model import (
     Signature,
 )
 
+_COHORT = ("inner-join", "filtered-cohort")
+"""Signatures whose words say what missing stays have in common."""
 _COUNTS = ("repeated",)
 """Parameters of signatures that are counts of rows."""
 
@@ -186,10 +188,10 @@ class DiagnosisCounts:
         return siblings
 
     def _is_large(self, s: Segment) -> bool:
-        """No count of the group, or of what is outside it, is small."""
+        """No count of rows or patients of the group, or of what is outside it, is small."""
         bad, outside = s.mismatches.count, self._wrong_outside(s)
         right = round(outside / s.base) - outside if s.base > 0 else 0
-        counts = (s.rows.count, bad, s.rows.count - bad, outside, right)
+        counts = (s.rows.count, bad, s.rows.count - bad, outside, right, *s.people)
         return all(n == 0 or n >= SMALL for n in counts)
 
     def _wrong_outside(self, s: Segment) -> int:
@@ -256,8 +258,7 @@ class DiagnosisCounts:
         return {
             "id": s.id,
             "title": s.title,
-            "words": s.words,
-            "predicts": s.predicts,
+            **_words(s),
             "columns": list(s.columns),
             "evidence": s.evidence,
             "parameters": {n: v for n, v in s.parameters.items() if n not in _COUNTS},
@@ -267,8 +268,23 @@ class DiagnosisCounts:
             "broken": broken,
             **({"counter_example": s.counter_example} if rows else {}),
             "change": _change(s.change),
-            "alike": list(s.alike),
+            "alike": [] if _is_of_few(s) else list(s.alike),
         }
+
+
+def _is_of_few(s: Signature) -> bool:
+    return s.id in _COHORT and s.rows.count < SMALL
+
+
+def _words(s: Signature) -> dict[str, str]:
+    """What it says; of a few missing stays not what they have in common, which is theirs."""
+    if _is_of_few(s):
+        feature = s.parameters.get("feature", "")
+        return {
+            "words": f"Consistent with stays left out by “{feature}”.",
+            "predicts": f"no row for some stays, by “{feature}”",
+        }
+    return {"words": s.words, "predicts": s.predicts}
 
 
 def _change(change: Change | None) -> dict[str, str] | None:

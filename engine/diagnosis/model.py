@@ -142,9 +142,12 @@ class Segment:
     covered: float
     """Which part of all mismatching rows lies in the group."""
     difference: tuple[float, float]
-    """95 % interval of share minus base, corrected for the number of groups tested."""
+    """95 % interval of share minus base, corrected for the number of groups tested and for rows
+    of one patient being alike."""
     p: float
     """Adjusted two-sided p (Benjamini–Yekutieli over all groups tested)."""
+    people: tuple[int, int, int, int]
+    """Patients with rows in the group, with mismatches in it, and the same outside it."""
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,13 @@ def segments_model(theme: Callable[[], Theme]) -> RecordModel[Segment]:
                 about="Part of all mismatching rows that lies in the group",
             ),
             Column(
+                "Patients",
+                lambda s: f"{s.people[1]:,} of {s.people[0]:,}",
+                numeric=True,
+                order=lambda s: s.people[0],
+                about="Patients of the group who have such mismatches",
+            ),
+            Column(
                 "p",
                 lambda s: p_words(s.p),
                 numeric=True,

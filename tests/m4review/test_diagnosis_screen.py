@@ -40,6 +40,7 @@ SEGMENT = Segment(
     column="score", features=("age",), levels=("65–79",), words="age 65–79",
     rows=Rows("k1 = 1", 1000), mismatches=Rows("k1 = 1 AND s1 = 2", 14), share=0.04, base=0.0,
     ratio=None, covered=0.5, difference=(0.01, 0.07), p=0.0001,
+    people=(900, 12, 800, 12),
 )  # fmt: skip
 FOUND = Diagnosis(
     task="some-task", mismatches=43, ranked=(SIGNATURE,), unexplained=3,

@@ -1,7 +1,7 @@
 """What is known of a stay, for asking where mismatches sit: who, when, and what data there is.
 
-Each feature is one column of ``memory.features``, by row of the diff. Tables that a source lacks
-make no feature.
+Each feature is one column of ``memory.features``, by row of the diff; its column ``person`` says
+whose row it is. Tables that a source lacks make no feature.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ class Feature:
     """Tables that it reads, as ``schema.table``."""
     data: bool = False
     """It says what data there is, rather than who or when."""
+    of_row: bool = False
+    """It is of the row, not of the stay: `sql` is over ``d``, the diff, and ``known``."""
 
 
 _MIMIC = f"""
@@ -56,10 +58,10 @@ FROM {SOURCE}.mimiciv_hosp.admissions adm
 LEFT JOIN {SOURCE}.mimiciv_hosp.patients pat ON adm.subject_id = pat.subject_id
 """  # noqa: S608 - our own names
 _EICU = f"""
-SELECT patientunitstayid, uniquepid, patienthealthsystemstayid, unittype, gender, ethnicity,
-    hospitaldischargeyear, unitadmitsource, unitvisitnumber, hospitaldischargestatus,
+SELECT patientunitstayid, uniquepid AS subject_id, patienthealthsystemstayid, unittype, gender,
+    ethnicity, hospitaldischargeyear, unitadmitsource, unitvisitnumber, hospitaldischargestatus,
     CASE WHEN age = '> 89' THEN 90 ELSE try_cast(age AS INTEGER) END AS age,
-    unitdischargeoffset / 1440.0 AS los, unitadmittime24
+    unitdischargeoffset / 1440.0 AS los, unitadmittime24, NULL::TIMESTAMP AS intime
 FROM {SOURCE}.eicu_crd.patient
 """  # noqa: S608 - our own names
 
@@ -102,6 +104,10 @@ def _concept(name: str, table: str, on: str, when: str, extra: str = "") -> Feat
     return Feature(name, "flag", _has(f"{_D}.{table}", on, when, extra), (f"{_D}.{table}",), True)
 
 
+_CULTURE_TIME = (
+    "AND coalesce(x.charttime, x.chartdate + INTERVAL 12 HOURS) "
+    "BETWEEN e.intime - INTERVAL 6 HOURS AND e.intime + INTERVAL 24 HOURS"
+)
 _WHAT = (
     _concept(
         "invasive ventilation",
@@ -126,7 +132,7 @@ _WHAT = (
     ),
     _concept("vasoactive drug", "vasoactive_agent", "stay_id", ""),
     _concept("renal replacement", "rrt", "stay_id", ""),
-    _concept("antibiotic", "antibiotic", "subject_id", ""),
+    _concept("antibiotic", "antibiotic", "subject_id", "starttime"),
     _concept("charted weight", "weight_durations", "stay_id", ""),
     Feature(
         "number of vital sign times",
@@ -145,11 +151,22 @@ _WHAT = (
     Feature(
         "culture",
         "flag",
+        _has("mimiciv_hosp.microbiologyevents", "subject_id", "", _CULTURE_TIME),
+        ("mimiciv_hosp.microbiologyevents",),
+        True,
+    ),
+)
+_OF_PATIENT = (
+    *(f for f in _WHO if f.name in ("year group", "sex")),
+    Feature(
+        "culture at any time",
+        "flag",
         _has("mimiciv_hosp.microbiologyevents", "subject_id", ""),
         ("mimiciv_hosp.microbiologyevents",),
         True,
     ),
 )
+"""Where a row names a patient and no stay or admission."""
 
 
 def _unit_has(name: str, table: str, offset: str, extra: str = "") -> Feature:
@@ -193,7 +210,10 @@ _UNIT = (
 
 
 def make_features(table: Table, kind: str) -> tuple[Feature, ...]:
-    """Write ``memory.features`` (row, f0, f1 …) of the attached source; returns what f0, f1 … are.
+    """Write ``memory.features`` (row, person, f0, f1 …) of the attached source.
+
+    Returns:
+        What f0, f1 … are.
 
     Extra keys of the agent that the source does not know have no features.
     """
@@ -211,6 +231,8 @@ def make_features(table: Table, kind: str) -> tuple[Feature, ...]:
         ).fetchall()
     }
     listed = [f for f in offered if all(need in present for need in f.needs)]
+    if kind != "eicu" and (time := _time_of_row(table)) is not None and key != "subject_id":
+        listed.append(time)
     made = _make(con, table, entity, key, listed)
     if made:
         return made
@@ -227,16 +249,19 @@ def _make(
 ) -> tuple[Feature, ...]:
     if not listed:
         return ()
-    shown = ", ".join(f"({f.sql}) AS f{n}" for n, f in enumerate(listed))
+    of_stay = "".join(f", ({f.sql}) AS f{n}" for n, f in enumerate(listed) if not f.of_row)
+    of_row = "".join(f", ({f.sql}) AS f{n}" for n, f in enumerate(listed) if f.of_row)
     place = table.keys.index(key)
     try:
         con.execute(
-            f"CREATE OR REPLACE TABLE memory.known AS SELECT e.{key} AS key_, {shown} "  # noqa: S608 - our own names
+            f"CREATE OR REPLACE TABLE memory.known AS SELECT e.{key} AS key_, "  # noqa: S608 - our own names
+            f"e.subject_id AS person, e.intime AS begin_{of_stay} "
             f"FROM ({entity}) e WHERE e.{key} IS NOT NULL "
-            f"QUALIFY row_number() OVER (PARTITION BY e.{key}) = 1"
+            f"QUALIFY row_number() OVER (PARTITION BY e.{key} ORDER BY e.intime) = 1"
         )
         con.execute(
-            "CREATE OR REPLACE TABLE memory.features AS SELECT d.row, known.* EXCLUDE (key_) "  # noqa: S608 - our own names
+            "CREATE OR REPLACE TABLE memory.features AS "  # noqa: S608 - our own names
+            f"SELECT d.row, known.* EXCLUDE (key_, begin_){of_row} "
             f"FROM diff d JOIN memory.known ON d.k{place} = known.key_"
         )
     except duckdb.Error:
@@ -244,7 +269,18 @@ def _make(
     return tuple(listed)
 
 
+def _time_of_row(table: Table) -> Feature | None:
+    """Where in the stay the row is, if its key has a time."""
+    times = [n for n, kind in enumerate(table.key_types) if kind.startswith("TIMESTAMP")]
+    if not times:
+        return None
+    hours = f"date_diff('minute', known.begin_, d.k{times[0]}) / 60.0"
+    return Feature("hours into the stay", "number", hours, of_row=True)
+
+
 def _works(con: duckdb.DuckDBPyConnection, entity: str, feature: Feature) -> bool:
+    if feature.of_row:
+        return True
     try:
         con.execute(f"SELECT ({feature.sql}) FROM ({entity}) e LIMIT 1").fetchall()  # noqa: S608 - our own names
     except duckdb.Error:
@@ -257,9 +293,8 @@ def _entity(kind: str, keys: Sequence[str]) -> tuple[str, str, tuple[Feature, ..
         return (_EICU, "patientunitstayid", _UNIT) if "patientunitstayid" in keys else None
     if "stay_id" in keys:
         return _MIMIC, "stay_id", (*_WHO, *_WHAT)
-    for key in ("hadm_id", "subject_id"):
-        if key in keys:
-            rest = tuple(f for f in _WHO if f.name not in ("unit", "first stay of the admission"))
-            data = tuple(f for f in _WHAT if "x.stay_id" not in f.sql)
-            return _ADMISSION, key, (*rest, *data)
-    return None
+    if "hadm_id" in keys:
+        rest = tuple(f for f in _WHO if f.name not in ("unit", "first stay of the admission"))
+        data = tuple(f for f in _WHAT if "x.stay_id" not in f.sql)
+        return _ADMISSION, "hadm_id", (*rest, *data)
+    return (_ADMISSION, "subject_id", _OF_PATIENT) if "subject_id" in keys else None

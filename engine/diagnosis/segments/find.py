@@ -3,7 +3,8 @@
 Numbers are cut at their quintiles; of pairs only those are tried whose single groups stand out or
 hold many mismatches. The interval is Newcombe's for the difference of two proportions (the hybrid
 of Wilson's), at a level divided by the number of groups tested (Bonferroni); p is Fisher's exact
-test, adjusted after Benjamini and Yekutieli, since groups overlap and depend on each other.
+test, adjusted after Benjamini and Yekutieli, since groups overlap and depend on each other. Both
+rest on counts divided by a design effect, since rows of one patient are alike (`clusters`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from scipy.special import ndtri
 
 from engine.base.jobs import Job
 from engine.diagnosis.model import Rows, Segment
+from engine.diagnosis.segments.clusters import Clusters, Split
 from engine.diagnosis.segments.features import Feature
 from engine.diagnosis.signatures.candidate import RowList, ranges
 from engine.diagnosis.table import Table
@@ -30,7 +32,9 @@ LEVEL = 0.05
 MOST = 12
 """Groups told per column."""
 _LEAST_ROWS = 5
+"""Rows, and patients, of a group that is tested."""
 _LEAST_WRONG = 3
+"""Of these, with mismatches."""
 _LEVELS = 12
 _BINS = 5
 _SINGLES = 12
@@ -51,6 +55,7 @@ class _Tested:
     group: _Group
     wrong: int
     size: int
+    split: Split
     p: float
 
 
@@ -62,6 +67,7 @@ def find_segments(
         return ()
     fetched = table.con.execute("SELECT * FROM memory.features ORDER BY row").df()
     rows = fetched["row"].to_numpy(dtype=np.int64)
+    people = np.unique(fetched["person"].astype(str).to_numpy(dtype=str), return_inverse=True)[1]
     groups = [
         group for n, feature in enumerate(features) for group in _groups(feature, fetched[f"f{n}"])
     ]
@@ -84,7 +90,8 @@ def find_segments(
         at = np.minimum(at, max(0, rows.size - 1))
         known = rows[at] == answered["row"] if rows.size else np.zeros(0, dtype=bool)
         is_wrong = np.asarray(answered["wrong"], dtype=bool)[known]
-        found += _column(column, rows[at[known]], is_wrong, _picked(groups, at[known]))
+        clusters = Clusters.of(people[at[known]], is_wrong)
+        found += _column(column, rows[at[known]], is_wrong, _picked(groups, at[known]), clusters)
     return tuple(sorted(found, key=lambda s: (s.p, -s.covered)))
 
 
@@ -126,12 +133,16 @@ def _groups(feature: Feature, column: pd.Series[Any]) -> list[_Group]:
 
 
 def _column(
-    column: str | None, rows: RowList, wrong: Flags, groups: Sequence[_Group]
+    column: str | None,
+    rows: RowList,
+    wrong: Flags,
+    groups: Sequence[_Group],
+    clusters: Clusters,
 ) -> list[Segment]:
     total, bad = int(wrong.size), int(wrong.sum())
     if bad < _LEAST_WRONG or bad == total:
         return []
-    tested = [t for g in groups if (t := _test(g, wrong)) is not None]
+    tested = [t for g in groups if (t := _test(g, wrong, clusters)) is not None]
     leading = sorted(tested, key=lambda t: (t.p, -t.wrong))[:_SINGLES]
     pairs = [
         _Group((*a.group.names, *b.group.names), (*a.group.levels, *b.group.levels), both)
@@ -139,7 +150,7 @@ def _column(
         if a.group.names != b.group.names
         and (both := a.group.inside & b.group.inside).sum() not in (a.size, b.size)
     ]
-    tested += [t for g in pairs if (t := _test(g, wrong)) is not None]
+    tested += [t for g in pairs if (t := _test(g, wrong, clusters)) is not None]
     if not tested:
         return []
     from scipy import stats  # noqa: PLC0415 - takes 20 MB, only here
@@ -165,10 +176,9 @@ def _column(
                 base=base,
                 ratio=share / base if base else None,
                 covered=t.wrong / bad,
-                difference=newcombe(
-                    t.wrong, t.size, bad - t.wrong, total - t.size, LEVEL / len(tested)
-                ),
+                difference=_interval(t, bad, total, LEVEL / len(tested)),
                 p=float(p),
+                people=t.split.people,
             )
         )
     return _plainest(found)[:MOST]
@@ -196,21 +206,35 @@ def _plainest(found: list[Segment]) -> list[Segment]:
     return kept
 
 
-def _test(group: _Group, wrong: Flags) -> _Tested | None:
+def _interval(t: _Tested, bad: int, total: int, level: float) -> tuple[float, float]:
+    here, there = t.split.effects
+    return newcombe(
+        t.wrong / here, t.size / here, (bad - t.wrong) / there, (total - t.size) / there, level
+    )
+
+
+def _test(group: _Group, wrong: Flags, clusters: Clusters) -> _Tested | None:
     size = int(group.inside.sum())
     if size < _LEAST_ROWS or size == wrong.size:
         return None
     bad = int((group.inside & wrong).sum())
     if bad < _LEAST_WRONG:
         return None
+    split = clusters.split(group.inside)
+    if split.people[0] < _LEAST_ROWS or split.people[1] < _LEAST_WRONG:
+        return None
     from scipy import stats  # noqa: PLC0415 - as above
 
     rest, rest_bad = int(wrong.size) - size, int(wrong.sum()) - bad
-    table = [[bad, size - bad], [rest_bad, rest - rest_bad]]
-    return _Tested(group, bad, size, float(stats.fisher_exact(table).pvalue))
+    here, there = split.effects
+    table = [
+        [round(bad / here), round((size - bad) / here)],
+        [round(rest_bad / there), round((rest - rest_bad) / there)],
+    ]
+    return _Tested(group, bad, size, split, float(stats.fisher_exact(table).pvalue))
 
 
-def wilson(part: int, whole: int, level: float) -> tuple[float, float]:
+def wilson(part: float, whole: float, level: float) -> tuple[float, float]:
     """Wilson's interval of a proportion at the error `level`."""
     z = float(ndtri(1 - level / 2))
     share = part / whole
@@ -223,7 +247,7 @@ def wilson(part: int, whole: int, level: float) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def newcombe(a: int, n: int, b: int, m: int, level: float) -> tuple[float, float]:
+def newcombe(a: float, n: float, b: float, m: float, level: float) -> tuple[float, float]:
     """Newcombe's interval of a/n - b/m at the error `level`."""
     p, q = a / n, b / m
     low_p, high_p = wilson(a, n, level)

@@ -7,7 +7,9 @@ be no narrower than "from 1 to 10".
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,7 @@ def diagnoses(draw: st.DrawFn) -> Diagnosis:
                     column=name, features=("unit",), levels=(str(level),), words=f"unit {level}",
                     rows=rows(size), mismatches=rows(here), share=here / size, base=base,
                     ratio=None, covered=here / wrong[name], difference=(0, 1), p=0.01,
+                    people=(size, here, everything - size, wrong[name] - here),
                 )
             )  # fmt: skip
             rest, bad = rest - size, bad - here
@@ -376,3 +379,42 @@ def test_two_small_parts_hide_each_other_only_if_they_can_be_anything() -> None:
     assert ledger.told("a") != 100  # else both could only be 1
     low, high = ledger.known("b")
     assert high - low >= SMALL - 2
+
+
+def test_what_a_few_missing_stays_have_in_common_is_not_told() -> None:
+    """A bound of a few stays' ages is the age of one of them."""
+    cohort = Signature(
+        id="filtered-cohort", title="Filtered cohort",
+        words="Consistent with a filtered cohort: stays age (years) up to 19 are missing.",
+        predicts="no row for stays age (years) up to 19", columns=(), evidence="values",
+        parameters={"feature": "age (years)"}, explained=3, tested=3, gained=3, broken=0,
+        rows=rows(3), against=rows(0), counter_example=None,
+        alike=("Consistent with a filtered cohort: stays length of stay up to 0.4 are missing.",),
+    )  # fmt: skip
+    found = Diagnosis(
+        task="t", mismatches=3, ranked=(cohort,), unexplained=0, columns=(),
+        keys=KeyDiagnosis(3, 0, 0, (cohort,), rows(0)), segments=(), proposals=(),
+    )  # fmt: skip
+    told = json.dumps(found.as_dict())
+    assert "age (years)" in told
+    assert "up to" not in told
+    many = replace(cohort, explained=30, tested=30, rows=rows(30))
+    assert "up to 19" in json.dumps(
+        replace(found, ranked=(many,), keys=KeyDiagnosis(30, 0, 0, (many,), rows(0))).as_dict()
+    )
+
+
+def test_a_group_of_many_rows_but_few_patients_is_not_told() -> None:
+    group = Segment(
+        column="score", features=("unit",), levels=("A",), words="unit A", rows=rows(400),
+        mismatches=rows(200), share=0.5, base=0.1, ratio=5.0, covered=0.5, difference=(0.3, 0.5),
+        p=0.001, people=(9, 9, 500, 60),
+    )  # fmt: skip
+    found = Diagnosis(
+        task="t", mismatches=400, ranked=(), unexplained=400,
+        columns=(ColumnDiagnosis("score", 0, 400, (), rows(400)),),
+        keys=KeyDiagnosis(0, 0, 0, (), rows(0)), segments=(group,), proposals=(),
+    )  # fmt: skip
+    assert found.as_dict()["segments"] == []
+    more = replace(group, people=(19, 19, 500, 60))
+    assert len(replace(found, segments=(more,)).as_dict()["segments"]) == 1  # type: ignore[arg-type]
