@@ -148,7 +148,7 @@ class _Work:
             seconds=self.seconds,
         )
         grouped = False
-        chance = by_chance(self.table, self.candidates)
+        chance = by_chance(self.table)
         positions = [p for p in open_positions(self.table, self.candidates) if p not in chance]
         if chance:
             self.notes.append(

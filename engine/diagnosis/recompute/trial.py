@@ -149,19 +149,22 @@ def _compared(
     columns: Sequence[Column],
     side: str,
 ) -> dict[str, npt.NDArray[np.generic]]:
-    """The sample's rows with, per column, whether `side` is what `result` has."""
-    shown = ["d.row", "d.key_status", "m.copies_ IS NOT NULL AS present"]
-    shown.append("coalesce(m.copies_ > 1, false) AS multiple")
-    keys = ", ".join(f"k{n}" for n in range(len(table.keys)))
-    shown.append(
-        f"count(*) FILTER (WHERE d.key_status <> 1) OVER (PARTITION BY {keys}) > 1 AS repeated"
-    )
+    """The sample's rows with, per column, whether `side` is what `result` has.
+
+    Of the reference's side also what no change alters: it is asked for once.
+    """
+    shown = ["m.copies_ IS NOT NULL AS present", "coalesce(m.copies_ > 1, false) AS multiple"]
+    if side == "r":
+        keys = ", ".join(f"k{n}" for n in range(len(table.keys)))
+        shown += ["d.row", "d.key_status", *(f"d.s{column.position}" for column in columns)]
+        shown.append(
+            f"count(*) FILTER (WHERE d.key_status <> 1) OVER (PARTITION BY {keys}) > 1 AS repeated"
+        )
     for column in columns:
         i = column.position
         value = _value(column, f"m.{quote(column.name)}")
         mine = column.a if side == "a" else column.r
         same = column.same(mine, value)
-        shown.append(f"d.s{i}")
         shown.append(f"coalesce({same}, {value} IS NULL AND {mine} IS NULL) AS same{i}")
     on = " AND ".join(
         f"d.k{n} IS NOT DISTINCT FROM try_cast(m.{quote(name)} AS {kind})"

@@ -119,26 +119,28 @@ def open_positions(table: Table, candidates: list[Candidate]) -> list[int]:
     return found
 
 
-def by_chance(table: Table, candidates: list[Candidate]) -> set[int]:
-    """The columns that differ only where a key has several different rows: another grain.
+def by_chance(table: Table) -> set[int]:
+    """The columns that differ only where a key has several rows with different values in them.
 
     Which of these rows is compared is chance, so no change of the SQL can give these cells again.
     """
-    repeated = table.by_key[3]
-    if not any(
-        c.id == "grain" and KEYS in c.cells and c.cells[KEYS].size >= _NEARLY * repeated
-        for c in candidates
-    ):
+    if not table.by_key[3]:
         return set()
     keys = ", ".join(f"k{n}" for n in range(len(table.keys)))
     open_ = [c for c in table.columns if c.wrong and not c.lacking]
     if not open_:
         return set()
-    alone = ", ".join(f"count(*) FILTER (WHERE {c.wrong_here})" for c in open_)
+    alone = ", ".join(
+        f"count(*) FILTER (WHERE {c.wrong_here} AND alone{c.position})" for c in open_
+    )
+    varied = ", ".join(
+        f"min({c.a}) OVER k IS NOT DISTINCT FROM max({c.a}) OVER k "
+        f"AND count({c.a}) OVER k IN (0, count(*) OVER k) AS alone{c.position}"
+        for c in open_
+    )
     row = table.con.execute(
-        f"SELECT {alone} FROM (SELECT * FROM diff QUALIFY "  # noqa: S608 - our own SQL
-        f"count(*) FILTER (WHERE key_status = 3) OVER (PARTITION BY {keys}) = 0) "
-        "WHERE key_status = 0"
+        f"SELECT {alone} FROM (SELECT *, {varied} FROM diff WHERE key_status IN (0, 3) "  # noqa: S608 - our own SQL
+        f"WINDOW k AS (PARTITION BY {keys})) WHERE key_status = 0"
     ).fetchone()
     counts = row or ()
     return {

@@ -344,9 +344,12 @@ def test_outcomes_are_kept_on_disk(tmp_path: Path) -> None:
     first = Cache(folder)
     first.put("one", table)
     first.put("none", None)
+    first.put("late", None, lasting=False)
+    assert first.get("late") == (True, None)
     second = Cache(folder)
     assert second.get("one") == (True, table)
     assert second.get("none") == (True, None)
     assert second.get("other") == (False, None)
+    assert second.get("late") == (False, None), "what failed once is tried again"
     (folder / "one.parquet").write_bytes(b"broken")
     assert Cache(folder).get("one") == (False, None)

@@ -27,7 +27,7 @@ def positions(folder: Path, output: Sequence[Row]) -> tuple[list[int], set[int]]
     table = open_diff(diff, memory_limit="200MB", scratch=folder)
     try:
         found = value_candidates(table, None)
-        return open_positions(table, found), by_chance(table, found)
+        return open_positions(table, found), by_chance(table)
     finally:
         table.con.close()
 
@@ -55,3 +55,12 @@ def test_columns_that_are_wrong_without_repeats_are_not(tmp_path: Path) -> None:
 def test_a_join_that_repeats_rows_is_no_grain(tmp_path: Path) -> None:
     output = [wrong(row, n, 0) for n, row in enumerate(REFERENCE) for _ in range(2)]
     assert not positions(tmp_path, output)[1]
+
+
+def test_repeats_that_are_partly_alike_are_chance_where_they_differ(tmp_path: Path) -> None:
+    output = [
+        list(row) if n % 2 else wrong(row, n, day)
+        for n, row in enumerate(REFERENCE)
+        for day in range(3)
+    ]
+    assert positions(tmp_path, output)[1]
