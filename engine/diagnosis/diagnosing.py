@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,6 +66,7 @@ def diagnose(
     scratch: Path | None = None,
     cache: Cache | None = None,
     agent_sql: Sequence[str] = (),
+    given: Container[str] | None = None,
     on_found: Callable[[Diagnosis], object] | None = None,
 ) -> Diagnosis:
     """Say what the mismatches of a diff are consistent with, and where they sit.
@@ -81,6 +82,7 @@ def diagnose(
         scratch: where to spill; the home's when there is one.
         cache: outcomes of changes; by default kept in the home's scratch folder.
         agent_sql: the statements of the agent's trace, for the proposals.
+        given: the texts that the run was given (`propose`).
         on_found: told what is known so far, as often as there is more; `complete` is False.
 
     Raises:
@@ -94,7 +96,7 @@ def diagnose(
     try:
         with duck.interruptible(table.con, job):
             kept = cache or Cache(None if home is None else home.scratch / "diagnosis")
-            work = _Work(table, task, info, kept, job, seconds, spill, agent_sql, on_found)
+            work = _Work(table, task, info, kept, job, seconds, spill, agent_sql, given, on_found)
             return work.done()
     except duckdb.Error as error:
         raise duck.in_words(error, "looking for what explains the mismatches") from error
@@ -114,6 +116,7 @@ class _Work:
     seconds: float
     scratch: Path | None
     agent_sql: Sequence[str]
+    given: Container[str] | None
     on_found: Callable[[Diagnosis], object] | None
     candidates: list[Candidate] = field(default_factory=list)
     segments: tuple[Segment, ...] = ()
@@ -205,7 +208,7 @@ class _Work:
             columns=_columns(table, self.candidates, mismatches),
             keys=_keys(table, self.candidates, mismatches),
             segments=self.segments,
-            proposals=propose(self.task, ranked, self.agent_sql),
+            proposals=propose(self.task, ranked, self.agent_sql, self.given),
             notes=tuple(self.notes),
             complete=complete,
             cut_short=self.cut_short,

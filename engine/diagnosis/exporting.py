@@ -6,18 +6,23 @@ sums between them are said.
 
 from __future__ import annotations
 
+import functools
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
 from engine.base.disclosure import SMALL, Ledger
+from engine.concepts import concept_graph
 from engine.diagnosis.model import (
     Change,
+    Clue,
     ColumnDiagnosis,
     Diagnosis,
     Proposal,
     Segment,
     Signature,
 )
+from engine.references import list_targets
 
 _COHORT = ("inner-join", "filtered-cohort")
 """Signatures whose words say what missing stays have in common."""
@@ -310,12 +315,34 @@ def _segment(s: Segment) -> dict[str, object]:
     }
 
 
+_DATA = re.compile(r"[\s\d.,;:()'\"+-]*")
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d)?)?")
+_LONG = re.compile(r"\d{5,}(?:-\d+)?|\d+-\d{4,}")
+
+
+def _clue(clue: Clue) -> str:
+    """A clue for outside; what an agent wrote may hold rows of data, identifiers and dates."""
+    if clue.about != "agent":
+        return clue.text
+    if _DATA.fullmatch(clue.text):
+        return "(A line of data, which is not told.)"
+    text = _DATE.sub("…", clue.text)
+    return _LONG.sub(lambda n: n[0] if n[0] in _known_numbers() else "…", text)
+
+
+@functools.cache
+def _known_numbers() -> frozenset[str]:
+    """Items and the like that our own SQL names: these are of the database, not of a patient."""
+    queries = (*concept_graph().concepts.values(), *list_targets().values())
+    return frozenset(n for query in queries for n in re.findall(r"\d{5,}", query.sql))
+
+
 def _proposal(p: Proposal, rows: object) -> dict[str, object]:
     return {
         "fault": p.fault,
         "words": p.words,
         "columns": list(p.columns),
         "signature": p.signature,
-        "clues": [{"about": c.about, "text": c.text, "where": c.where} for c in p.clues],
+        "clues": [{"about": c.about, "text": _clue(c), "where": c.where} for c in p.clues],
         "rows": rows,
     }

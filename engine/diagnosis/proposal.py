@@ -1,13 +1,15 @@
 """Whose fault a signature may be: what the skill, the instruction, the agent and the reference say.
 
 The texts are searched for lines about the column and for the figures of the change that was
-tried. Nothing here judges: each proposal lists what was found, and the reviewer decides.
+tried. A text that the run was not given cannot have led the agent: what it says is shown, and
+counts only where what was given is silent. Nothing here judges: each proposal lists what was found,
+and the reviewer decides.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +19,7 @@ from engine.concepts import concept_graph
 from engine.diagnosis.model import Clue, Fault, Proposal, Signature
 from engine.references import find_target
 
+_NOT_GIVEN = " (not given to this run, or not as it is now)"
 MOST = 3
 """Signatures that get a proposal."""
 _LINES = 2
@@ -79,10 +82,15 @@ class _Text:
     about: Literal["instruction", "skill"]
     name: str
     lines: tuple[str, ...]
+    given: bool
+    """The run had it before it."""
 
 
 def propose(
-    task: Task, signatures: Sequence[Signature], agent_sql: Sequence[str] = ()
+    task: Task,
+    signatures: Sequence[Signature],
+    agent_sql: Sequence[str] = (),
+    given: Container[str] | None = None,
 ) -> tuple[Proposal, ...]:
     """A proposal for each leading signature.
 
@@ -90,12 +98,14 @@ def propose(
         task: the task, with its texts and skills.
         signatures: over the whole table, best first.
         agent_sql: statements of the agent's trace, where there is one.
+        given: the texts that the run was given as they are now, e.g. ``instruction.md``,
+            ``sofa/SKILL.md``; None where that is not known: then all are taken as given.
     """
-    texts = _texts(task)
+    texts = _texts(task, given)
     return tuple(_one(task, s, texts, agent_sql) for s in signatures[:MOST])
 
 
-def _texts(task: Task) -> list[_Text]:
+def _texts(task: Task, given: Container[str] | None) -> list[_Text]:
     paths: list[tuple[Literal["instruction", "skill"], Path]] = [
         ("instruction", task.folder / "instruction.md")
     ]
@@ -108,7 +118,7 @@ def _texts(task: Task) -> list[_Text]:
         if path.is_file():
             name = f"{path.parent.name}/{path.name}" if about == "skill" else path.name
             lines = tuple(path.read_text(encoding="utf-8", errors="replace").splitlines())
-            found.append(_Text(about, name, lines))
+            found.append(_Text(about, name, lines, given is None or name in given))
     return found
 
 
@@ -117,17 +127,19 @@ def _one(
 ) -> Proposal:
     clues: list[Clue] = []
     said: dict[str, list[str]] = {"instruction": [], "skill": []}
+    unseen: dict[str, list[str]] = {"instruction": [], "skill": []}
     for text in texts:
         for number, line in _about(signature, text.lines):
-            clues.append(Clue(text.about, _cut(_plain(line)), f"{text.name}:{number}"))
-            said[text.about].append(line)
+            where = f"{text.name}:{number}{'' if text.given else _NOT_GIVEN}"
+            clues.append(Clue(text.about, _cut(_plain(line)), where))
+            (said if text.given else unseen)[text.about].append(line)
     agent = _agent(signature, agent_sql)
-    clues += [Clue("agent", _cut(line), "trace") for line in agent]
+    clues += [Clue("agent", _cut(line), "its SQL or script") for line in agent]
     if signature.change is not None:
         clues.append(Clue("reference", _cut(signature.change.before), signature.change.query))
     undefined = _undefined(task, signature)
     clues += undefined
-    fault, words = _decide(signature, said, bool(undefined), bool(agent))
+    fault, words = _decide(signature, said, unseen, bool(undefined), bool(agent))
     return Proposal(
         fault=fault,
         words=words,
@@ -139,7 +151,11 @@ def _one(
 
 
 def _decide(
-    signature: Signature, said: dict[str, list[str]], undefined: bool, agent: bool
+    signature: Signature,
+    said: dict[str, list[str]],
+    unseen: dict[str, list[str]],
+    undefined: bool,
+    agent: bool,
 ) -> tuple[Fault, str]:
     if signature.id == "tie-break":
         return "reference", (
@@ -160,12 +176,37 @@ def _decide(
                 f"The {about} says what the reference does, and the agent departs from it"
                 f"{' (see its SQL)' if agent else ''}."
             )
+    if (unread := _by_unseen(signature, unseen)) is not None:
+        return unread
     if not said["instruction"] and not said["skill"]:
+        if unseen["instruction"] or unseen["skill"]:
+            return "instruction", (
+                "Nothing that this run was given was found to speak of it; texts that it was not "
+                "given, or not as they are now, do."
+            )
         return "instruction", (
             "Neither the instruction nor the skill was found to speak of it: perhaps it is not "
             "said at all."
         )
     return "undecided", "The texts speak of it, but which side they take is for a person to read."
+
+
+def _by_unseen(signature: Signature, unseen: Mapping[str, list[str]]) -> tuple[Fault, str] | None:
+    """What the texts say that the run was not given."""
+    for about in ("instruction", "skill"):
+        stand = _stands_for(signature, unseen[about])
+        text = "operational specification" if about == "instruction" else "skill"
+        if stand == "reference":
+            return "instruction", (
+                f"Only the {text} was found to say what the reference does, and this run was not "
+                "given it, or not as it is now: perhaps the agent could not know."
+            )
+        if stand == "agent" and about == "skill":
+            return "skill", (
+                "The skill, which this run was not given or not as it is now, says what the agent "
+                "did, and the reference does otherwise."
+            )
+    return None
 
 
 def _stands_for(signature: Signature, lines: Iterable[str]) -> Literal["agent", "reference", ""]:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from engine.agents.interface import DATABASE, INSTRUCTION, JOB, OUTPUT
 from engine.base.errors import HarnessFault, UsageError, bad_file
-from engine.base.files import os_error
+from engine.base.files import os_error, sha256_of
+from engine.base.text import neutralise
 from engine.catalogue.task import Task
 from engine.controls import GeneratedSkill, decoy_skill, every_skill, raw_sql_skill
 from engine.gateway.gateway import FOLDER
@@ -34,6 +35,7 @@ _NOTES = Path(__file__).parent / "notes"
 _RESERVE = ".reserve"
 _RESERVE_BYTES = 512 << 10
 _MAX_SKILL_BYTES = 16 << 20
+_LONGEST_SCRIPT = 400_000
 _log = logging.getLogger(__name__)
 
 
@@ -116,13 +118,66 @@ def instruction_for(task: Task, condition: str) -> str:
     notes = "".join(
         (_NOTES / f"{name}.md").read_text(encoding="utf-8") for name in ("isolation", "convention")
     )
-    request = task.instruction.replace("{output_path}", f"{JOB}/{OUTPUT}")
-    request = request.replace("{db_path}", f"{JOB}/{DATABASE}")
-    text = f"{notes}{request.rstrip()}\n"
+    text = f"{notes}{_request(task)}\n"
     if condition == "operational-spec" and task.operational_spec is not None:
         spec = task.operational_spec.read_text(encoding="utf-8").rstrip()
         text += f"\n## Operational specification\n\n{spec}\n"
     return text
+
+
+def _request(task: Task) -> str:
+    request = task.instruction.replace("{output_path}", f"{JOB}/{OUTPUT}")
+    return request.replace("{db_path}", f"{JOB}/{DATABASE}").rstrip()
+
+
+def texts_given(
+    task: Task, condition: str, folder: Path, files: Mapping[str, object]
+) -> frozenset[str]:
+    """Which of a task's present texts a run had before it, e.g. ``sofa/SKILL.md``.
+
+    A text that has been edited since is none of them. Where the run kept no hash or copy, those
+    that its condition gives are taken.
+
+    Args:
+        task: the task as it is now.
+        condition: the run's.
+        folder: the run's folder.
+        files: hashes of what the agent was given, by path, as the run recorded them.
+    """
+    found: set[str] = set()
+    kept = folder / "instruction.md"
+    text = kept.read_text("utf-8", "replace") if kept.is_file() and not kept.is_symlink() else None
+    if text is None or _request(task) in text:
+        found.add("instruction.md")
+    spec = task.operational_spec
+    if (
+        condition == "operational-spec"
+        and spec is not None
+        and (text is None or spec.read_text("utf-8", "replace").rstrip() in text)
+    ):
+        found.add(spec.name)
+    if condition in ("with-skill", "with-skill-all"):
+        hashes = {"/".join(Path(name).parts[1:]): str(value) for name, value in files.items()}
+        for skill in task.skill_folders:
+            for path in sorted(skill.rglob("*.md")):
+                recorded = hashes.get(path.relative_to(skill.parent).as_posix())
+                if recorded == sha256_of(path) or not files:
+                    found.add(f"{path.parent.name}/{path.name}")
+    return frozenset(found)
+
+
+def scripts_left(folder: Path) -> tuple[tuple[str, str], ...]:
+    """Name and text of the scripts that a run kept in ``agent/``: one without steps is its agent.
+
+    At most 400,000 bytes of each are read; control characters are neutralised.
+    """
+    found = []
+    for path in sorted((folder / "agent").glob("*")):
+        if path.suffix in (".sql", ".py") and path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                text = file.read(_LONGEST_SCRIPT).decode("utf-8", "replace")
+            found.append((path.name, neutralise(text)))
+    return tuple(found)
 
 
 def make(folder: Path) -> None:

@@ -20,6 +20,7 @@ from engine.diagnosis.compare import Comparison, compare
 from engine.diagnosis.keeping import keep, kept, key_of
 from engine.diagnosis.lineage import CellLineage, Value, trace_cell
 from engine.diagnosis.report import comparison_facts, run_facts, write_report
+from engine.runs.folder import scripts_left, texts_given
 from engine.runs.records import RunRecord
 from engine.sources import find_source
 
@@ -67,10 +68,17 @@ class Explaining:
             UsageError: the run has no diff.
             Busy, Cancelled, StorageFull.
         """
-        summary = self.run_record(run_id).summary
+        record = self.run_record(run_id)
+        summary = record.summary
         task = find_task(summary.task)
+        files = record.raw.get("given_files")
+        given = texts_given(
+            task, summary.condition, record.folder, files if isinstance(files, Mapping) else {}
+        )
         diff = self._diff(run_id, job)
         statements = [sql for step in self.run_trace(run_id).steps for sql in step.sql]
+        if not statements:
+            statements = [text for _, text in scripts_left(record.folder)]
         digest = "" if summary.source is None else find_source(self.home, summary.source).digest
         key = key_of(diff, task, digest, statements)
         found = None if again else kept(diff.parent, key, seconds)
@@ -84,6 +92,7 @@ class Explaining:
                 seconds=seconds,
                 scratch=self.home.scratch,
                 agent_sql=statements,
+                given=given,
                 on_found=on_found,
             )
             keep(diff.parent, key, seconds, found)

@@ -15,18 +15,16 @@ from engine.agents.traces import TraceStep
 from engine.base.duck import connect, in_words, quote, quote_text
 from engine.base.errors import M4Error, UsageError
 from engine.base.jobs import Job
-from engine.base.text import neutralise
 from engine.catalogue.task import Task, find_task
 from engine.diagnosis.lineage import CellLineage, Value
 from engine.references import open_reference
+from engine.runs.folder import scripts_left
 from m4review.app.links import Place
 from m4review.diff.layout import CELL_WORDS, CellStatus, KeyStatus
 
 if TYPE_CHECKING:
     from engine.workbench import Workbench
 
-_LONGEST = 400_000
-"""Bytes of a script that are looked at."""
 _DEPARTS = (CellStatus.DIFFERENT, CellStatus.REFERENCE_NULL, CellStatus.AGENT_NULL)
 MOST_STATEMENTS = 40
 """Statements of the agent that are shown; how many are left out is said."""
@@ -267,20 +265,17 @@ def _statements(
     except M4Error:
         found = ()
     if not found:
-        found = _in_files(workbench.run_record(run_id).folder / "agent", column)
+        found = _in_files(workbench.run_record(run_id).folder, column)
     return found[:MOST_STATEMENTS], max(0, len(found) - MOST_STATEMENTS)
 
 
 def _in_files(folder: Path, column: str) -> tuple[Statement, ...]:
     """The scripts that a run kept and that name the column: an agent without steps is one."""
-    found = []
-    for path in sorted(folder.glob("*")):
-        if path.suffix in (".sql", ".py") and path.is_file() and not path.is_symlink():
-            with path.open("rb") as file:
-                text = neutralise(file.read(_LONGEST).decode("utf-8", "replace"))
-            if column.casefold() in text.casefold():
-                found.append(Statement(0, text, path.name))
-    return tuple(found)
+    return tuple(
+        Statement(0, text, name)
+        for name, text in scripts_left(folder)
+        if column.casefold() in text.casefold()
+    )
 
 
 def naming(steps: Sequence[TraceStep], column: str) -> tuple[Statement, ...]:

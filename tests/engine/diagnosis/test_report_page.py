@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from engine.catalogue.task import find_task
-from engine.diagnosis.model import NO_ROWS, Signature
+from engine.diagnosis.model import NO_ROWS, Clue, Diagnosis, KeyDiagnosis, Proposal, Signature
 from engine.diagnosis.proposal import propose
 from engine.diagnosis.report.page import page
 
@@ -65,3 +67,42 @@ def test_a_text_is_quoted_without_the_marks_of_its_markdown() -> None:
     assert propose(find_task("mimic-urine-output-rate-raw"), (turned,))[0].fault == "skill"
     unsaid = replace(signature, parameters={"unit": "hours as days"})
     assert propose(find_task("mimic-urine-output-rate-raw"), (unsaid,))[0].fault == "undecided"
+
+
+def test_a_text_that_the_run_did_not_have_is_not_held_against_the_agent() -> None:
+    task = find_task("mimic-urine-output-rate-raw")
+    signature = Signature(
+        id="unit-factor", title="", words="", predicts="", columns=("weight",), evidence="values",
+        parameters={"unit": "kg as lb"}, explained=1, tested=1, gained=1, broken=0, rows=NO_ROWS,
+        against=NO_ROWS, counter_example=None,
+    )  # fmt: skip
+    (proposal,) = propose(task, (signature,), (), frozenset({"instruction.md"}))
+    assert proposal.fault == "agent"  # the instruction says kg
+    unseen = [c.where for c in proposal.clues if "not given" in c.where]
+    assert unseen
+    assert all(w.startswith(("operational-spec.md", "urine-output-rate/")) for w in unseen)
+    (silent,) = propose(task, (signature,), (), frozenset())
+    assert silent.fault == "instruction"
+    assert "could not know" in silent.words
+    turned = replace(signature, parameters={"unit": "kg as lb, the other way"})
+    (other,) = propose(task, (turned,), (), frozenset())
+    assert other.fault == "skill"
+    assert "was not given" in other.words
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("10018328,23786647,31269608,2,0,0.5", "(A line of data, which is not told.)"),
+        ("(30057454, 3), (30057455, 2),", "(A line of data, which is not told.)"),
+        ("WHEN stay_id = 30057454 THEN 2 AS sofa", "WHEN stay_id = … THEN 2 AS sofa"),
+        ("WHERE uniquepid = '002-33870' AND gcs > 3", "WHERE uniquepid = '…' AND gcs > 3"),
+        ("AND charttime > '2171-11-14 10:06:41'", "AND charttime > '…'"),
+        ("max(x) FILTER (itemid = 220045) AS hr", "max(x) FILTER (itemid = 220045) AS hr"),
+    ],
+)
+def test_what_the_agent_wrote_leaves_without_its_data(line: str, told: str) -> None:
+    proposal = Proposal("agent", "", ("sofa",), None, (Clue("agent", line, "its script"),), NO_ROWS)
+    found = Diagnosis("t", 0, (), 0, (), KeyDiagnosis(0, 0, 0, (), NO_ROWS), (), (proposal,))
+    exported: Any = found.as_dict()["proposals"]
+    assert exported[0]["clues"][0]["text"] == told

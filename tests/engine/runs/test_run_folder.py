@@ -9,6 +9,7 @@ import pytest
 
 from engine.agents import find_agent
 from engine.base.errors import BadInput, HarnessFault, UsageError
+from engine.base.files import sha256_of
 from engine.catalogue.task import Task, find_task, load_task
 from engine.runs import folder
 from engine.runs.records import CONDITIONS
@@ -196,3 +197,26 @@ def test_a_skill_that_did_not_arrive_stops_the_run(task: Task, tmp_path: Path):
         folder.prove_given(
             tmp_path / "work", folder.skills_for(task, "with-skill"), ".agents/skills"
         )
+
+
+def test_which_of_the_present_texts_a_run_had(tmp_path: Path) -> None:
+    task = find_task("mimic-sofa-24h")
+    kept = tmp_path / "instruction.md"
+
+    def given(condition: str, files: dict[str, object]) -> frozenset[str]:
+        return folder.texts_given(task, condition, tmp_path, files)
+
+    kept.write_text(folder.instruction_for(task, "no-skill"), encoding="utf-8")
+    assert given("no-skill", {}) == {"instruction.md"}
+    assert given("with-skill-decoy", {}) == {"instruction.md"}
+    (skill,) = task.skill_folders
+    same = {".skills/sofa/SKILL.md": sha256_of(skill / "SKILL.md")}
+    assert given("with-skill", same) == {"instruction.md", "sofa/SKILL.md"}
+    assert given("with-skill", {".skills/sofa/SKILL.md": "edited since"}) == {"instruction.md"}
+    assert given("operational-spec", {}) == {"instruction.md"}  # it was another one then
+    kept.write_text(folder.instruction_for(task, "operational-spec"), encoding="utf-8")
+    assert given("operational-spec", {}) == {"instruction.md", "operational-spec.md"}
+    kept.write_text("another request", encoding="utf-8")
+    assert given("no-skill", {}) == frozenset()
+    kept.unlink()  # as of a run of elsewhere that kept none
+    assert "sofa/SKILL.md" in given("with-skill", {})
