@@ -20,6 +20,7 @@ _CHANGES = (condition_changes, value_changes, window_changes, kind_changes, unit
 _SHARED = {
     "condition-changed",
     "condition-dropped",
+    "first-last",
     "item-set",
     "label-matching",
     "mean-worst",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from sqlglot import exp
@@ -35,6 +36,8 @@ def window_changes(node: exp.Expr) -> Iterator[Change]:
         )
     elif isinstance(node, exp.Ordered):
         yield from _order(node)
+    elif isinstance(node, exp.Order):
+        yield from _reversed(node)
     elif isinstance(node, exp.WindowSpec):
         yield from _frame(node)
     elif isinstance(node, exp.SetOperation):
@@ -129,6 +132,21 @@ def _order(node: exp.Ordered) -> Iterator[Change]:
             f"ties not decided by {short(node.this, 60)}",
             {"without": short(node)},
         )
+
+
+def _reversed(node: exp.Order) -> Iterator[Change]:
+    """The last instead of the first, where a day and a time (or two times) tell the order."""
+    new = node.copy()
+    times = list(itertools.takewhile(lambda term: is_time(term.this), new.expressions))
+    if len(times) < 2:  # noqa: PLR2004 - one alone is `_order`
+        return
+    now_desc = not times[0].args.get("desc")
+    for term in times:
+        term.set("desc", not term.args.get("desc"))
+        term.set("nulls_first", not term.args.get("nulls_first"))
+    named = " and ".join(short(term.this, 60) for term in times)
+    said = "last" if now_desc else "first"
+    yield "first-last", new, f"the {said} by {named}", {"taken": said}
 
 
 def _frame(node: exp.WindowSpec) -> Iterator[Change]:
