@@ -115,6 +115,15 @@ def test_a_semi_join_is_followed_to_its_list() -> None:
     assert found["a list without ('cefazolin'), in antibiotic"].id == "item-set"
 
 
+def test_an_order_by_day_and_time_is_turned_round_as_a_whole_and_everywhere() -> None:
+    found = told("suspicion-infection", ["culture_time"])
+    last = found["the last by culture.chartdate and culture.charttime, everywhere (2 places)"]
+    assert last.id == "first-last"
+    assert {edit.sql.split(", culture.micro")[0] for edit in last.edits} == {
+        "ORDER BY culture.chartdate DESC, culture.charttime DESC"
+    }
+
+
 def test_rules_categories_and_bounds_are_changed() -> None:
     found = told("ventilation", ["endtime", "ventilation_status"])
     taken = found["'HFNC' counted as 'SupplementalOxygen', in ventilation"]
