@@ -13,10 +13,18 @@ from engine.diagnosis.recompute.kinds import kind_changes
 from engine.diagnosis.recompute.mutation import Edit, Mutation, both_short, line, written
 from engine.diagnosis.recompute.slicing import Parsed, Slice
 from engine.diagnosis.recompute.units import unit_changes
+from engine.diagnosis.recompute.usual import usual_changes
 from engine.diagnosis.recompute.values import added_up, value_changes
 from engine.diagnosis.recompute.windows import window_changes
 
-_CHANGES = (condition_changes, value_changes, window_changes, kind_changes, unit_changes)
+_CHANGES = (
+    condition_changes,
+    value_changes,
+    window_changes,
+    kind_changes,
+    unit_changes,
+    usual_changes,
+)
 _SHARED = {
     "condition-changed",
     "condition-dropped",

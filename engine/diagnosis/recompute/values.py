@@ -8,28 +8,10 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 
 from engine.diagnosis.recompute.conditions import Change
-from engine.diagnosis.recompute.context import SORTS, columns, is_key, is_time, literal, number
+from engine.diagnosis.recompute.context import SORTS, columns, is_key, is_time, number
 from engine.diagnosis.recompute.mutation import short
 
 _SUFFIX = re.compile(r"_(min|max|mean|avg)$")
-_USUAL = tuple(
-    (re.compile(names), values)
-    for names, values in (
-        (r"fio2(_|$)(?!.*ratio)", (21.0, 100.0)),
-        (r"gcs(_min)?$", (15.0,)),
-        (r"motor", (6.0,)),
-        (r"verbal", (5.0,)),
-        (r"eyes", (4.0,)),
-        (r"^weight", (70.0, 80.0)),
-        (r"^temperature", (37.0,)),
-        (r"^p?co2$|^pco2", (40.0,)),
-        (r"^ph(_|$)", (7.4,)),
-        (r"^sodium", (140.0,)),
-        (r"^potassium|^albumin", (4.0,)),
-        (r"^creatinine|^bilirubin|^inr", (1.0,)),
-    )
-)
-"""Names of measurements, and what is put in for a missing one."""
 _CLOCKS = (
     "charttime",
     "starttime",
@@ -59,7 +41,6 @@ def value_changes(node: exp.Expr) -> Iterator[Change]:  # noqa: C901 - one line 
         yield from _extreme(node)
     elif isinstance(node, exp.Column):
         yield from _sibling(node)
-        yield from _assumed(node)
     elif isinstance(node, exp.Filter):
         condition = node.expression.this
         if not isinstance(condition, exp.Connector):
@@ -193,7 +174,6 @@ def _coalesce(node: exp.Coalesce) -> Iterator[Change]:
                 {"taken": other, "normal": value},
             )
     else:
-        yield from _usual(node, [first, *rest])
         yield ("fallback", shorter, f"no fallback on {short(last, 60)}", {"without": short(last)})
         without = (
             exp.Coalesce(this=rest[0].copy(), expressions=[r.copy() for r in rest[1:]])
@@ -214,26 +194,6 @@ def _coalesce(node: exp.Coalesce) -> Iterator[Change]:
             new = node.copy()
             new.set("expressions", [r.copy() for r in rest if r is not gone])
             yield ("fallback", new, f"no fallback on {short(gone, 60)}", {"without": short(gone)})
-
-
-def _usual(node: exp.Coalesce, members: list[exp.Expr]) -> Iterator[Change]:
-    """What is missing for good taken as a usual value."""
-    for value in usual_values(members[-1]):
-        new = node.copy()
-        new.set("expressions", [*(m.copy() for m in members[1:]), literal(value)])
-        yield (
-            "missing-as-value",
-            new,
-            f"a missing {short(node, 60)} taken as {value:g}",
-            {"taken": value},
-        )
-
-
-def usual_values(node: exp.Expr) -> tuple[float, ...]:
-    """What a person may put in for a missing measurement: room air, a weight of 70 kg."""
-    if not isinstance(node, exp.Column):
-        return ()
-    return next((values for names, values in _USUAL if names.search(node.name)), ())
 
 
 def _case(node: exp.Case) -> Iterator[Change]:
@@ -404,19 +364,6 @@ def _summed(node: exp.Add) -> Iterator[Change]:
             new,
             f"all parts added up where only the highest of some counts ({len(chosen)} places)",
             {"taken": "sum", "places": len(chosen)},
-        )
-
-
-def _assumed(node: exp.Column) -> Iterator[Change]:
-    """A missing measurement that is computed with, taken as a usual value."""
-    if not isinstance(node.parent, exp.Mul | exp.Div) or is_time(node):
-        return
-    for value in usual_values(node):
-        yield (
-            "missing-as-value",
-            exp.func("coalesce", node.copy(), literal(value)),
-            f"a missing {short(node)} taken as {value:g}",
-            {"taken": value},
         )
 
 
