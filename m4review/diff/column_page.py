@@ -45,6 +45,7 @@ class ColumnPage(QWidget):
         self._context, self._diff, self.model = context, diff, model
         self.choice = QComboBox()
         self.choice.setAccessibleName("Column that the page is about")
+        self.choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.choice.currentIndexChanged.connect(lambda _: self._choose())
         self.rate = label("", "figure")
         self.words = label("", "muted", wrap=True)
