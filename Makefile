@@ -6,7 +6,7 @@ BIN := .venv/bin
 SETUP := sh packaging/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast proofs lint check format lock bench clean
+.PHONY: help setup demo test test-fast proofs lint check format lock bench pictures clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ lock: ## pin anew: requirements.lock, requirements-dev.lock
 bench: ## benchmarks: ours against the plain way, in one run
 	@$(SETUP) dev
 	@for each in benchmarks/*.py; do $(BIN)/python "$$each" || exit; done
+
+pictures: ## every screen of the error analysis as PNG, in every setting (OUT=folder, ARGS=… scenes)
+	@$(SETUP) dev
+	@PYTHONPATH=tests $(BIN)/python -m pictures --out "$(or $(OUT),out/pictures)" $(ARGS)
 
 clean: ## remove what was built (not .demo, not .venv)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from absence import absent
+from demo_data import demo_data
 from demo_homes import (  # noqa: F401 (fixtures)
     eicu_built,
     eicu_home,
@@ -44,8 +45,6 @@ hide_engine()
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-ROOT = Path(__file__).resolve().parent.parent
-
 
 @pytest.fixture
 def home_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -55,28 +54,24 @@ def home_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def _shared() -> Path:
-    return Path(os.environ.get("M4REVIEW_TEST_DATA", ROOT.parent / "shared"))
-
-
 @pytest.fixture(scope="session")
 def mimic_demo() -> Path:
     """The folder of the open MIMIC-IV demo."""
-    folder = _shared() / "data" / "mimic-iv-demo"
+    folder = demo_data() / "data" / "mimic-iv-demo"
     return folder if folder.is_dir() else absent("the MIMIC-IV demo ($M4REVIEW_TEST_DATA)")
 
 
 @pytest.fixture(scope="session")
 def eicu_demo() -> Path:
     """The folder of the open eICU demo."""
-    folder = _shared() / "data" / "eicu-demo"
+    folder = demo_data() / "data" / "eicu-demo"
     return folder if folder.is_dir() else absent("the eICU demo ($M4REVIEW_TEST_DATA)")
 
 
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """The folder of golden tables."""
-    folder = _shared() / "golden"
+    folder = demo_data() / "golden"
     return folder if folder.is_dir() else absent("the golden tables ($M4REVIEW_TEST_DATA)")
 
 
