@@ -40,7 +40,7 @@ def text_hypotheses(table: Table, column: Column) -> Iterator[Hypothesis]:
                 predicts=f"the reference's label but for {said}",
                 column=column.name,
                 explains=f"s{i} = 2 AND {r} = {a}",
-                contradicts=f"s{i} = 0 AND {r} <> {column.r}" if way != "spelling" else "false",
+                contradicts=f"s{i} = 0 AND {r} <> {column.r}" if way == "space" else "false",
                 parameters={"way": way},
             )
         yield from _renamed(table, column)

@@ -154,3 +154,9 @@ def test_nothing_is_swapped_where_the_reference_is_empty(tmp_path: Path) -> None
     found = on_values(tmp_path, TASK, HEADER, empty, ROWS)
     assert found.mismatches
     assert not {s.id for s in found.ranked} & {"swapped-columns", "copied-column"}
+
+
+def test_capitals_are_named_where_nothing_else_differs(tmp_path: Path) -> None:
+    found = said_of(tmp_path, [[*rest, str(label).upper()] for *rest, label in ROWS])
+    assert found.ranked[0].parameters["way"] == "case"
+    assert found.unexplained == 0
