@@ -11,8 +11,9 @@ all, until it is not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,10 @@ BLOCK = 20
 """Width of the range that is told instead of a count."""
 
 _HUNDRED = 100
+_NEAR = 1e-6
+"""Of a whole number."""
+_WAYS = 400
+"""In which the counts could be, that are kept."""
 
 Told = int | str | None
 """A count, ``"<11"``, a range such as ``"120–139"``, or None where it is not told."""
@@ -65,6 +70,11 @@ class Ledger:
         self._sums: list[dict[str, int]] = []
         self._by_name: dict[str, list[int]] = {}
         self._is_whole = False
+        self._place: dict[str, int] = {}
+        self._seen: list[np.ndarray[Any, np.dtype[np.float64]]] = []
+        """Ways in which all counts could be: what they show need not be worked out again."""
+        self._ranges = np.zeros((0, 2))
+        self._check: Callable[[], object] = bool
 
     def count(
         self,
@@ -122,9 +132,16 @@ class Ledger:
         if missing == 0:
             self._sums.append({**weights, whole: -1})
 
-    def settle(self) -> None:
-        """Hold back what must be held back, and no more."""
+    def settle(self, check: Callable[[], object] = bool) -> None:
+        """Hold back what must be held back, and no more.
+
+        Args:
+            check: called every now and then; what it raises ends the work.
+        """
+        self._check = check
         small = [name for name, cell in self._cells.items() if cell.is_small]
+        self._place = {name: number for number, name in enumerate(self._cells)}
+        self._ranges = np.array([cell.range for cell in self._cells.values()], dtype=float)
         self._by_name = {name: [] for name in self._cells}
         for number, weights in enumerate(self._sums):
             for name in weights:
@@ -147,7 +164,7 @@ class Ledger:
                     break  # nothing is left that tells of it
                 beside = self._cells[victim]
                 can_range = beside.level == _EXACT and beside.may_range and not beside.is_small
-                beside.level = _RANGE if can_range else _WITHHELD
+                self._tell(victim, _RANGE if can_range else _WITHHELD)
                 held.append(victim)
         return held
 
@@ -156,15 +173,24 @@ class Ledger:
         cell = self._cells[victim]
         if cell.keep < 0:
             return
+        beside = self._by_name[victim]
         levels = (_EXACT, _RANGE) if cell.may_range and not cell.is_small else (_EXACT,)
         for level in levels:
             before = cell.level
             if level < before and level >= cell.least:
-                cell.level = level
+                self._tell(victim, level)
                 around = set(self._around(victim)[0])
-                if all(self._is_hidden(name) for name in small if name in around):
+                asked = [name for name in small if name in around]
+                # What is beside it is what it gives away first.
+                asked.sort(key=lambda name: not any(name in self._sums[n] for n in beside))
+                if all(self._is_hidden(name) for name in asked):
                     return
-                cell.level = before
+                self._tell(victim, before)
+
+    def _tell(self, name: str, level: int) -> None:
+        cell = self._cells[name]
+        cell.level = level
+        self._ranges[self._place[name]] = cell.range
 
     def told(self, name: str) -> Told:
         """How a count is told."""
@@ -199,10 +225,37 @@ class Ledger:
         return self._bounds(name)
 
     def _is_hidden(self, name: str) -> bool:
-        low, high = self._bounds(name)
-        return high - low >= SMALL - 2
+        self._check()
+        if self._is_seen_hidden(name):
+            return True
+        low = self._end(name, 1)
+        if low > 1 and self._cells[name].range == (1, SMALL - 1):
+            return False
+        return self._end(name, -1) - low >= SMALL - 2
+
+    def _is_seen_hidden(self, name: str) -> bool:
+        """Do two of the ways seen so far, which what is told allows, differ enough?"""
+        if not self._seen:
+            return False
+        ways = np.array(self._seen)
+        fit = ((ways >= self._ranges[:, 0]) & (ways <= self._ranges[:, 1])).all(axis=1)
+        values = ways[fit, self._place[name]]
+        return bool(values.size) and bool(np.ptp(values) >= SMALL - 2)
+
+    def _see(self, names: Sequence[str], values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+        """Keep a way in which the counts could be; those that are not named are as they are."""
+        whole = np.round(values)
+        if np.abs(values - whole).max() > _NEAR:
+            return
+        way = np.array([cell.value for cell in self._cells.values()], dtype=float)
+        way[[self._place[one] for one in names]] = whole
+        self._seen = [*self._seen[-_WAYS:], way]
 
     def _bounds(self, name: str) -> tuple[float, float]:
+        return self._end(name, 1), self._end(name, -1)
+
+    def _end(self, name: str, sign: int) -> float:
+        """The least (1) or the most (-1) that a count can be for all that is told."""
         # Only here: it takes 35 MB, and a window that never reports has no use for it.
         from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
 
@@ -216,18 +269,20 @@ class Ledger:
         # Where every part counts once, the ends are whole numbers by themselves.
         whole = np.full(len(names), int(self._is_whole and np.abs(matrix).max(initial=0) > 1))
         wanted = np.zeros(len(names))
-        wanted[at[name]] = 1
-        ends: list[float] = []
-        for sign in (1, -1):
-            found = milp(
-                sign * wanted,
-                integrality=whole,
-                bounds=Bounds(ranges[:, 0], ranges[:, 1]),
-                constraints=LinearConstraint(matrix, 0, 0) if sums else (),
-            )
-            # Without an end (status 3), or not solved in its time: no end.
-            ends.append(float(found.fun) * sign if found.success else sign * -np.inf)
-        return max(0.0, round(ends[0]) if np.isfinite(ends[0]) else 0.0), ends[1]
+        wanted[at[name]] = sign
+        found = milp(
+            wanted,
+            integrality=whole,
+            bounds=Bounds(ranges[:, 0], ranges[:, 1]),
+            constraints=LinearConstraint(matrix, 0, 0) if sums else (),
+        )
+        # Without an end (status 3), or not solved in its time: no end.
+        end = float(found.fun) * sign if found.success else sign * -np.inf
+        if found.success and self._place:
+            self._see(names, found.x)
+        if sign < 0:
+            return end
+        return max(0.0, round(end) if np.isfinite(end) else 0.0)
 
     def _around(self, name: str) -> tuple[list[str], list[dict[str, int]]]:
         """What hangs together with a count through counts that are not told exactly."""

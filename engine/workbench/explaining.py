@@ -161,7 +161,7 @@ class Explaining:
             return write_report(run_facts(records[0], rows, diagnosis), to)
         comparison, path = self.compare_runs(run_ids, job=job)
         path.unlink(missing_ok=True)
-        return write_report(comparison_facts(comparison, records), to)
+        return write_report(comparison_facts(comparison, records, job), to)
 
     def _diff(self, run_id: str, job: Job) -> Path:
         diff = self.diff_of(run_id, job=job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.base.disclosure import SMALL, Ledger, fraction
+from engine.base.jobs import Job
 from engine.diagnosis.compare.model import CHANGES, Change, Comparison, RunChanges
 
 _WRONG: tuple[Change, ...] = ("mended", "wrong", "wrong_otherwise")
@@ -17,13 +18,14 @@ def exported(comparison: Comparison) -> dict[str, object]:
 
 
 def told_comparison(
-    comparison: Comparison, rewards: Sequence[float | None] = ()
+    comparison: Comparison, rewards: Sequence[float | None] = (), job: Job | None = None
 ) -> tuple[dict[str, object], list[float | str | None]]:
     """The counts and, where they are given, the rewards of the runs, as they may be told together.
 
     Args:
         comparison: the comparison.
         rewards: of its runs, in their order.
+        job: progress and cancel: with eight runs it takes a while.
     """
     ledger = Ledger()
     ledger.count("rows", comparison.reference_rows, public=True)
@@ -34,7 +36,11 @@ def told_comparison(
     for number, other in enumerate(comparison.others):
         _enter_run(ledger, f"{number}", other)
     wholes = _enter_rewards(ledger, comparison, rewards) if rewards else {}
-    ledger.settle()
+    if job is None:
+        ledger.settle()
+    else:
+        job.progress("report", 0, 0, "Deciding which counts may be told together")
+        ledger.settle(job.check)
     tell = ledger.told
     told = [
         fraction(ledger, f"reward:{number}", wholes[number], reward)

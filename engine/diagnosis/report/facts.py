@@ -13,6 +13,7 @@ from typing import Any
 
 from engine import __version__
 from engine.base.disclosure import SMALL, Ledger, fraction
+from engine.base.jobs import Job
 from engine.base.text import neutralise
 from engine.diagnosis.compare.exporting import told_comparison
 from engine.diagnosis.compare.model import Comparison
@@ -61,9 +62,11 @@ def run_facts(record: RunRecord, rows: int | None, diagnosis: Diagnosis | None) 
     }
 
 
-def comparison_facts(comparison: Comparison, records: Sequence[RunRecord]) -> dict[str, Any]:
+def comparison_facts(
+    comparison: Comparison, records: Sequence[RunRecord], job: Job | None = None
+) -> dict[str, Any]:
     """The report of a comparison; `records` in the order of `comparison.runs`."""
-    counts, rewards = told_comparison(comparison, [r.summary.reward for r in records])
+    counts, rewards = told_comparison(comparison, [r.summary.reward for r in records], job)
     return {
         "format": FORMAT,
         "kind": "comparison",

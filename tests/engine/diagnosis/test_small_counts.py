@@ -13,11 +13,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from count_reader import Reader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.base.disclosure import SMALL, Ledger
+from engine.base.errors import Cancelled
 from engine.diagnosis.compare.exporting import told_comparison
 from engine.diagnosis.compare.model import CHANGES, ColumnChanges, Comparison, RunChanges
 from engine.diagnosis.exporting import DiagnosisCounts, exported
@@ -418,3 +420,17 @@ def test_a_group_of_many_rows_but_few_patients_is_not_told() -> None:
     assert found.as_dict()["segments"] == []
     more = replace(group, people=(19, 19, 500, 60))
     assert len(replace(found, segments=(more,)).as_dict()["segments"]) == 1  # type: ignore[arg-type]
+
+
+def test_deciding_what_may_be_told_can_be_cancelled() -> None:
+    ledger = Ledger()
+    ledger.count("all", 100)
+    ledger.count("few", 3)
+    ledger.count("most", 97)
+    ledger.total("all", ["few", "most"])
+
+    def stop() -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        ledger.settle(stop)
