@@ -12,6 +12,7 @@ from pathlib import Path
 from demo_data import ROOT
 from model_server import ModelServer, Step
 
+from engine.base.content import use_content
 from engine.base.jobs import SimpleJob
 from engine.base.paths import open_home
 from engine.gateway.endpoints import add_endpoint, make_endpoint
@@ -68,8 +69,8 @@ def run_agent(bench: Workbench, run: AgentRun, source: str) -> str:
     _have_program(bench)
     with contextlib.ExitStack() as stack:
         if run.edited:
-            content = _edited(bench.home.root / "edited-content")
-            bench = stack.enter_context(contextlib.closing(Workbench(bench.home, content=content)))
+            stack.callback(use_content, None)
+            use_content(_edited(bench.home.root / "edited-content"))
         task = next(each for each in bench.tasks() if each.name == TASK)
         model = stack.enter_context(ModelServer(_steps(run)))
         add_endpoint(bench.home, make_endpoint("scripted", api="chat", url=model.url))
