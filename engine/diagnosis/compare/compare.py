@@ -57,6 +57,8 @@ def compare(
     try:
         with interruptible(con, job), writing(to, "writing the comparison") as part:
             keys, columns = _attach(con, diffs)
+            for number in range(1, len(names)):
+                _same_rows(con, number, len(keys))
             part.unlink()
             con.execute(f"ATTACH {quote_text(str(part))} AS out")
             try:
@@ -109,11 +111,28 @@ def _attach(
             )
         )
     if len(set(shapes)) != 1:
-        raise UsageError(
-            "These runs were not scored against one reference.",
-            todo="Compare runs of one task on one source.",
-        )
+        raise _not_one_reference()
     return shapes[0][0], shapes[0][1]
+
+
+def _not_one_reference() -> UsageError:
+    return UsageError(
+        "These runs were not scored against one reference.",
+        todo="Compare runs of one task on one source.",
+    )
+
+
+def _same_rows(con: duckdb.DuckDBPyConnection, number: int, keys: int) -> None:
+    """References of as many rows may still be of other stays: these would be left out unsaid."""
+    on = " AND ".join(f"x.k{n} IS NOT DISTINCT FROM y.k{n}" for n in range(keys))
+    kept = f"key_status <= {_MISSING}"
+    shared = _one(
+        con,
+        f"SELECT count(*) FROM (SELECT * FROM d{number}.diff WHERE {kept}) AS x "  # noqa: S608
+        f"SEMI JOIN (SELECT * FROM d0.diff WHERE {kept}) AS y ON {on}",
+    )
+    if shared != _reference_rows(con, number):
+        raise _not_one_reference()
 
 
 def _reference_rows(con: duckdb.DuckDBPyConnection, number: int) -> int:

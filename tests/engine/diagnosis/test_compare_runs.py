@@ -112,3 +112,12 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path):
     with pytest.raises(BadInput, match="no diff"):
         compare({"a": one, "b": tmp_path / "no.duckdb"}, tmp_path / "c.duckdb")
     assert not (tmp_path / "c.duckdb").exists()
+
+
+def test_references_of_as_many_rows_but_other_keys_are_told_apart(tmp_path: Path):
+    one = pd.DataFrame({"id": range(6), "x": range(6), "y": [0] * 6})
+    other = one.assign(id=range(1, 7))
+    diffs = {"a": diff_of(tmp_path, "a", one, one), "b": diff_of(tmp_path, "b", other, other)}
+    with pytest.raises(UsageError, match="one reference"):
+        compare(diffs, tmp_path / "compare.duckdb")
+    assert not (tmp_path / "compare.duckdb").exists()
