@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -74,6 +75,7 @@ def _tile(out: Path, setting: str, name: str) -> Tile:
 
 def main(given: Sequence[str]) -> int:
     """Take the pictures; 1 where a scene failed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the process at work ends with it
     options = arguments(given)
     if options.list:
         for name in options.scenes:
