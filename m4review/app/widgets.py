@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -191,7 +191,7 @@ class ErrorPanel(QFrame):
         self.setAccessibleName("Error")
         self._context = context
         self._error: M4Error | None = None
-        grid = QGridLayout(self)
+        self._grid = grid = QGridLayout(self)
         grid.setColumnStretch(1, 1)
         self._icon = QLabel()
         self._title = label("", "heading")
@@ -230,11 +230,21 @@ class ErrorPanel(QFrame):
         self._details.setText(f"Details: {error.details}" if error.details else "")
         self._details.setVisible(bool(error.details))
         self.show()
+        self._need_height()
 
     def dismiss(self) -> None:
         """Take it away."""
         self._error = None
         self.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._need_height()
+
+    def _need_height(self) -> None:
+        # Its words break into more lines where it is narrow; what is below must make room.
+        self._grid.invalidate()
+        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
 
 class EmptyState(QFrame):
@@ -252,7 +262,7 @@ class EmptyState(QFrame):
         self.title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.text = label(text, "muted", wrap=True)
         self.text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.text.setMinimumWidth(context.px(420))
+        self.text.setMinimumWidth(context.px(200))
         self.text.setMaximumWidth(context.px(560))
         self.buttons = QHBoxLayout()
         outer.addWidget(self._icon)

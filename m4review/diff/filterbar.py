@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -69,7 +69,7 @@ class FilterBar(QWidget):
         self.text.setPlaceholderText("Key contains…   or   stay_id=30000123")
         self.text.setAccessibleName("Filter by key")
         self.text.setClearButtonEnabled(True)
-        self.text.setMinimumWidth(context.px(80))
+        self.text.setMinimumWidth(context.px(60))
         self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.pair = QPushButton()
         self.pair.setProperty("kind", "chip")
@@ -175,7 +175,17 @@ class FilterBar(QWidget):
         self._need_height()
 
     def _need_height(self) -> None:
+        self._second.invalidate()  # what was shown or hidden just now is told it only later
         self.setMinimumHeight(self.heightForWidth(self.width()))
+
+    def minimumSizeHint(self) -> QSize:
+        # The tools go to the second line where there is no room: they must not ask for it.
+        hint = super().minimumSizeHint()
+        if self._tools_above:
+            spacing = self._first.spacing()
+            tools = sum(each.sizeHint().width() + spacing for each in self._tools)
+            hint.setWidth(max(self._second.minimumSize().width(), hint.width() - tools))
+        return hint
 
     def set_layout_of(self, layout: Layout) -> None:
         """Offer the columns of an opened file."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -30,6 +30,8 @@ from m4review.diff.table import AnyIndex, DiffModel
 
 _KEYS_SHARE = 0.6
 """Of the width, at most, for the keys."""
+_NARROWEST, _LOWEST = 9, 5
+"""The whole table at least, in heights of a row."""
 _WIDEST = 18
 """Widest column at first, in line heights; the user may make it wider."""
 
@@ -172,6 +174,11 @@ class DiffGrid(QFrame):
         )
         self._foot.setVisible(not cut)
         self.keys.setFixedWidth(most if cut else whole)
+
+    def minimumSizeHint(self) -> QSize:
+        # The keys' width follows from the table's own: it must not keep the page from shrinking.
+        height = self._drawing.row_height
+        return QSize(_NARROWEST * height, _LOWEST * height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -9,14 +9,24 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
     QProgressBar,
+    QSizePolicy,
     QSplitter,
     QStackedLayout,
     QTabWidget,
+    QVBoxLayout,
     QWidget,
 )
 
 from m4review.app.context import Context, Screen
-from m4review.app.widgets import ElidedLabel, EmptyState, ErrorPanel, button, label, page_layout
+from m4review.app.widgets import (
+    ColumnScroll,
+    ElidedLabel,
+    EmptyState,
+    ErrorPanel,
+    button,
+    label,
+    page_layout,
+)
 from m4review.diff.arrange import Arrangement
 from m4review.diff.column_page import ColumnPage
 from m4review.diff.column_viewmodel import ColumnViewModel
@@ -42,8 +52,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 210
 """Width of the side panel at least."""
-_LOWEST = 60
-"""Height of table and side panel at least."""
+_LOWEST = 200
+"""Pixels at 100 % of the height of table and side panel, at least."""
 
 
 class DiffParts(Screen):
@@ -115,7 +125,11 @@ class DiffParts(Screen):
 
     def _build(self) -> None:
         context = self.context
-        page = page_layout(self, context)
+        inner = QWidget()
+        page = page_layout(inner, context)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(ColumnScroll(inner))  # large letters in a small window: the page scrolls
         page.addWidget(self.errors)
         page.addWidget(self.filters)
         page.addWidget(self.what_if)
@@ -128,13 +142,15 @@ class DiffParts(Screen):
             context, "git-compare-arrows", "Opening the diff…", "Large ones take a moment."
         )
         self._stack.addWidget(self.empty)
-        for place in (self._table_place, self.panels):
-            place.setMinimumHeight(context.px(_LOWEST))  # else they push the filters together
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.addWidget(self._table_place)
         self.splitter.addWidget(self.panels)
         self.splitter.setStretchFactor(0, 1)
+        policy = QSizePolicy.Policy  # as high as there is room, and never too low to read
+        self.splitter.setSizePolicy(policy.Expanding, policy.Ignored)
+        self._keep_room()
+        context.theme_changed.connect(self._keep_room)
         page.addWidget(self.splitter, 1)
         line = QHBoxLayout()
         line.addWidget(self.status)
@@ -144,6 +160,9 @@ class DiffParts(Screen):
         line.addWidget(self.stop)
         page.addLayout(line)
         self.panels.setVisible(context.settings.get("diff.panel"))
+
+    def _keep_room(self) -> None:
+        self.splitter.setMinimumHeight(self.context.px(_LOWEST))
 
     # --- what the screen brings
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -83,6 +84,11 @@ class WhatIfBar(QFrame):
         line = QHBoxLayout()
         line.addWidget(self.said, 1)
         outer.addLayout(line)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # What breaks into more lines needs their height; the page would squeeze it otherwise.
+        self.setMinimumHeight(self.heightForWidth(self.width()))
 
     @property
     def chosen(self) -> int | None:
