@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QProgressBar,
+    QSizePolicy,
     QSplitter,
     QStackedWidget,
     QTabWidget,
@@ -116,6 +117,8 @@ class CompareScreen(Screen):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.tabs)
         self._keep_room()
+        policy = QSizePolicy.Policy  # as high as there is room, and never too low to read
+        self._stack.setSizePolicy(policy.Expanding, policy.Ignored)
         page.addWidget(self._stack, 1)
 
     def _counts_tab(self) -> QWidget:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
@@ -10,6 +12,7 @@ from engine.diagnosis.model import Change, Diagnosis, Proposal, Signature
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.highlight import SqlHighlighter
+from m4review.app.tips import as_written
 from m4review.app.widgets import ColumnScroll, Tone, badge, button, clear, label, set_tone
 from m4review.diagnosis.words import (
     ABOUT,
@@ -24,6 +27,11 @@ from m4review.diagnosis.words import (
 
 _LINES = 12
 """Lines of a piece of SQL that are shown without scrolling."""
+_WORD = 36
+"""Characters of a word in a clue; a longer one has no room in large letters."""
+_LONG_WORD = re.compile(rf"\S{{{_WORD + 1},}}")
+_TIP = 2_000
+"""Characters of a clue in its tool tip."""
 _TONES: dict[str, Tone] = {
     "agent": "bad", "skill": "warn", "instruction": "warn", "reference": "warn",
     "undecided": "plain",
@@ -139,6 +147,11 @@ def _piece(context: Context, sql: str, name: str) -> QPlainTextEdit:
     return box
 
 
+def _cut(word: re.Match[str]) -> str:
+    """A word that no line has room for (data in an agent's script, say), with a sign at its end."""
+    return f"{word[0][:_WORD]}…"
+
+
 class ProposalsPanel(QWidget):
     """Whose fault it may be, with the clues, for the reviewer to decide."""
 
@@ -204,7 +217,8 @@ class ProposalsPanel(QWidget):
             who = label(ABOUT[clue.about], "section")
             grid.addWidget(who, at, 0, Qt.AlignmentFlag.AlignTop)
             box = QVBoxLayout()
-            said = label(clue.text, wrap=True)
+            said = label(_LONG_WORD.sub(_cut, clue.text), wrap=True)
+            said.setToolTip(as_written(clue.text[:_TIP]))
             said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             box.addWidget(said)
             if clue.where:

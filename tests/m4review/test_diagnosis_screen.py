@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from app_window import settle, show_diff
 from diff_factory import make_diff
+from PySide6.QtWidgets import QLabel
 
 from engine.diagnosis.model import (
     NO_ROWS,
@@ -25,6 +26,7 @@ from engine.diagnosis.model import (
 )
 from m4review.app.links import Place
 from m4review.app.window import MainWindow
+from m4review.diagnosis.panels import ProposalsPanel
 from m4review.diagnosis.view import DiagnosisScreen
 from m4review.diagnosis.viewmodel import scopes_of
 from m4review.diagnosis.words import FAULTS, summary_words
@@ -66,6 +68,23 @@ def test_scopes_are_the_table_the_keys_and_each_column() -> None:
     words = summary_words(FOUND)
     assert "40 of them are as the one signature predicts" in words
     assert "not what caused them" in words
+
+
+@pytest.mark.gui
+def test_a_clue_without_a_blank_does_not_make_the_page_wider(
+    open_window: Callable[..., MainWindow],
+) -> None:
+    panel = ProposalsPanel(open_window().context)
+    panel.show_diagnosis(FOUND)
+    before = panel.minimumSizeHint().width()
+    long = "Rows: " + "1.5,null," * 400
+    proposal = replace(FOUND.proposals[0], clues=(Clue("agent", long, "script.py:1"),))
+    panel.show_diagnosis(replace(FOUND, proposals=(proposal,)))
+    said = next(one for one in panel.findChildren(QLabel) if one.text().startswith("Rows: "))
+    assert panel.minimumSizeHint().width() < before + 200
+    assert said.text().endswith("…")
+    assert "1.5,null," * 100 in said.toolTip()
+    panel.deleteLater()
 
 
 @pytest.mark.gui
