@@ -10,7 +10,7 @@ import logging
 import re
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from engine.references import list_targets
 from engine.runs import hostile
 from engine.runs.records import CONDITIONS
 
+GIVEN = "given"
+"""Folder of a run that keeps the skills' texts as they were given."""
 WORK = "work"
 """Name of the agent's folder inside the run folder."""
 SKILL = "SKILL.md"
@@ -266,6 +268,44 @@ def prove_given(
     if missing := [folder for folder in wanted if f"{folder}{SKILL}" not in found]:
         raise HarnessFault(f"The work folder lacks {len(missing)} of the condition's skills.")
     return tuple(found)
+
+
+def keep_given(place: Path, work: Path, skills_folder: str, proven: tuple[str, ...]) -> None:
+    """Keep the skills' texts in the run's folder: who compares runs reads what each was given.
+
+    Args:
+        place: the run's folder.
+        work: the agent's folder, before the agent has seen it.
+        skills_folder: where in it the skills lie.
+        proven: the skill files that lie there (`prove_given`).
+
+    Raises:
+        StorageFull, MissingPrerequisite: in words.
+    """
+    try:
+        for name in proven:
+            to = place / GIVEN / Path(name).relative_to(skills_folder)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes((work / name).read_bytes())
+    except OSError as error:
+        raise os_error(error, "keeping what the run was given") from error
+
+
+def given_skill(place: Path, name: str, recorded: Collection[str]) -> str | None:
+    """A skill's text as the run kept it; None where it kept none, or not the one it recorded.
+
+    Args:
+        place: the run's folder.
+        name: the skill's.
+        recorded: SHA-256 of the files that the run says it was given.
+    """
+    kept = place / GIVEN / name / SKILL
+    # A record that another program wrote may name anything.
+    if kept.resolve() != place.resolve() / GIVEN / Path(name).name / SKILL or not kept.is_file():
+        return None
+    if kept.stat().st_size > _MAX_SKILL_BYTES:
+        return None
+    return kept.read_text("utf-8", "replace") if sha256_of(kept) in recorded else None
 
 
 def _copy_skill(skill: Path, to: Path) -> None:

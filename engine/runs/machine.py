@@ -148,6 +148,7 @@ class RunMachine:
                 skills_folder=assignment.agent.skills_folder,
             )
             proven = folder.prove_given(work, skills, assignment.agent.skills_folder)
+            folder.keep_given(run.place, work, assignment.agent.skills_folder, proven)
             (run.place / INSTRUCTION).write_text(instruction, encoding="utf-8")
             given = {"given_files": _hashes(work, assignment.given), "skill_files": list(proven)}
             if _canary(run, assignment, given):

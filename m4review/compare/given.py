@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import M4Error
 from engine.base.text import neutralise
 from engine.controls.rawsql import GeneratedSkill
-from engine.runs.folder import skills_for
+from engine.runs.folder import given_skill, skills_for
 from engine.workbench import RunRecord
 
 if TYPE_CHECKING:
@@ -62,10 +62,13 @@ def texts_of(record: RunRecord, task: Task | None) -> Mapping[str, str]:
     hashes = given if isinstance(given, Mapping) else {}
     now = _present(task, record.summary.condition)
     for name in record.raw.get("skills") or ():
-        text = now.get(str(name))
         recorded = {str(v) for k, v in hashes.items() if str(k).endswith(f"/{name}/SKILL.md")}
-        sure = text is not None and hashlib.sha256(text.encode()).hexdigest() in recorded
-        found[f"{name}/SKILL.md"] = neutralise(text) if sure and text is not None else UNKNOWN
+        text = given_skill(record.folder, str(name), recorded)
+        if text is None:  # a run of before such texts were kept, or of the published harness
+            text = now.get(str(name))
+            if text is not None and hashlib.sha256(text.encode()).hexdigest() not in recorded:
+                text = None
+        found[f"{name}/SKILL.md"] = UNKNOWN if text is None else neutralise(text[:_LONGEST])
     return found
 
 

@@ -121,6 +121,24 @@ def test_no_skill_runs_contain_no_skill(task: Task, tmp_path: Path):
     assert not list((tmp_path / "run").rglob("*[sS][kK][iI][lL][lL]*"))
 
 
+def test_a_runs_skill_is_read_as_it_was_given_and_nothing_else(task: Task, tmp_path: Path):
+    place, work = tmp_path / "run", tmp_path / "run" / "work"
+    folder.make(place)
+    skills = folder.skills_for(task, "with-skill")
+    folder.lay_out(work, instruction="", files={}, skills=skills, skills_folder=".skills")
+    folder.keep_given(place, work, ".skills", folder.prove_given(work, skills, ".skills"))
+    was = (task.folder / "skills" / "good" / "SKILL.md").read_text()
+    recorded = {sha256_of(place / "given" / "good" / "SKILL.md")}
+    (task.folder / "skills" / "good" / "SKILL.md").write_text("edited since")
+    assert folder.given_skill(place, "good", recorded) == was
+    assert folder.given_skill(place, "good", {"0" * 64}) is None
+    assert folder.given_skill(place, "other", recorded) is None
+    (tmp_path / "run" / "SKILL.md").write_text(was)
+    assert folder.given_skill(place, "..", recorded) is None
+    (place / "given" / "linked").symlink_to(place / "given" / "good")
+    assert folder.given_skill(place, "linked", recorded) is None
+
+
 def test_links_in_a_skill_are_refused(task: Task, tmp_path: Path):
     skill = task.folder / "skills" / "good"
     (skill / "more.md").symlink_to("/etc/passwd")

@@ -13,8 +13,10 @@ from run_bench import RIGHT, ROWS, Bench
 from sandbox_store import share_sandbox
 
 from engine.base.errors import Cancelled, M4Error, UsageError
+from engine.base.files import sha256_of
 from engine.base.jobs import SimpleJob
 from engine.isolation.interface import Limits
+from engine.runs.folder import GIVEN
 from engine.runs.output import shown_log
 
 pytestmark = pytest.mark.sandbox
@@ -214,6 +216,12 @@ def test_skills_are_on_offer_only_where_the_condition_says_so(bench: Bench):
         assert outcome(bench, run_id) == ("done", None, 1.0)
         assert shown_log(bench.home.runs / run_id) == shown
         assert bench.record(run_id)["skills"] == ([] if condition == "no-skill" else ["adding"])
+        kept = list((bench.home.runs / run_id / GIVEN).rglob("*.md"))
+        assert [str(one.relative_to(bench.home.runs / run_id)) for one in kept] == (
+            [] if condition == "no-skill" else ["given/adding/SKILL.md"]
+        )
+        recorded = set(bench.record(run_id)["given_files"].values())
+        assert all(sha256_of(one) in recorded for one in kept)
 
 
 def test_two_runs_in_one_second_have_two_names(bench: Bench):
