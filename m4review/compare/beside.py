@@ -175,6 +175,7 @@ class GivenPane(QWidget):
     def _show(self) -> None:
         at = self.file.currentIndex()
         self.text.clear()
+        self.text.setCurrentCharFormat(QTextCharFormat())  # else the last difference's colour stays
         if not 0 <= at < len(self._texts):
             return
         text = self._texts[at]

@@ -10,11 +10,13 @@ import duckdb
 import pytest
 from app_window import settle
 from diff_factory import make_diff
+from PySide6.QtGui import QTextCursor, QTextFormat
 from test_viewmodels import summary
 
 from engine.base.jobs import SimpleJob
 from engine.diagnosis.compare import CHANGES, compare
 from m4review.app.window import MainWindow
+from m4review.compare.beside import GivenPane
 from m4review.compare.given import given_to
 from m4review.compare.reader import PAGE, Chosen, ComparisonFile
 from m4review.compare.view import CompareScreen
@@ -89,6 +91,22 @@ def test_texts_that_differ_come_first_and_are_told_line_by_line() -> None:
     ]  # fmt: skip
     assert texts[0].difference()[1:] == ["-take the first", "+take the last"]
     assert texts[1].difference()[1:] == ["+new"]
+
+
+@pytest.mark.gui
+def test_a_text_that_is_the_same_is_shown_in_the_colour_of_texts(
+    open_window: Callable[..., MainWindow],
+) -> None:
+    pane = GivenPane(open_window().context)
+    one = {"instruction.md": "a\n", "s/SKILL.md": "first\n"}
+    other = {"instruction.md": "a\n", "s/SKILL.md": "last\n"}
+    pane.show_sides(tuple(Side(summary(), (), texts) for texts in (one, other)))
+    assert pane.text.toPlainText().splitlines()[1:] == ["-first", "+last"]
+    pane.file.setCurrentIndex(1)
+    assert pane.text.toPlainText() == "a\n"
+    form = QTextCursor(pane.text.document().firstBlock()).charFormat()
+    assert not form.hasProperty(QTextFormat.Property.ForegroundBrush)
+    pane.deleteLater()
 
 
 def test_only_ended_runs_of_one_task_and_source_can_be_compared() -> None:
