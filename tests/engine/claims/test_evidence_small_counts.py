@@ -83,12 +83,20 @@ def worlds(draw: st.DrawFn) -> World:
     stays = min(rows, draw(st.integers(1, 40)))
     closed, ranged = draw(st.booleans()), draw(st.booleans())
     plain = World((), units, unitless, bins, missing, below, above, on_low, closed, ranged)
+    return with_checks(plain, stays)
+
+
+def with_checks(plain: World, stays: int) -> World:
+    """The checks that say what was counted."""
+    rows, numbers, missing, units = plain.rows, plain.numbers, plain.missing, plain.units
     known = {"item": 7, "label": "x", "category": "y", "table": "t", "rows": rows, "stays": stays}
     spread = {
         "item": 7, "rows": rows, "stays": stays, "missing": missing,
         "missing_share": missing / rows, "low": 1.0, "high": 99.0,
         "quantiles": {"0.01": LOW, "0.5": 37.0, "0.99": HIGH},
-        "histogram": {"from": LOW, "to": HIGH, "rows": {str(n): c for n, c in enumerate(bins)}},
+        "histogram": {
+            "from": LOW, "to": HIGH, "rows": {str(n): c for n, c in enumerate(plain.bins)},
+        },
     }  # fmt: skip
     united = sum(units.values())
     stated = [unit for unit in units if unit == "mL"]
@@ -100,12 +108,12 @@ def worlds(draw: st.DrawFn) -> World:
         check("unit", outcome(other, united), "Item 7 is recorded in a unit.",
               {"item": 7, "units": units, "rows": united, "stated": stated}),
     ]  # fmt: skip
-    if ranged:
+    if plain.with_range:
         share = 100 * plain.outside / numbers if numbers else 0
         inside = {
-            "item": 7, "rows": numbers, "below": below, "above": above, "on_low": on_low,
-            "on_high": 0, "outside": plain.outside,
-            "outside_is": ["below", "above", *(() if closed else ("on_low",))],
+            "item": 7, "rows": numbers, "below": plain.below, "above": plain.above,
+            "on_low": plain.on_low, "on_high": 0, "outside": plain.outside,
+            "outside_is": ["below", "above", *(() if plain.closed else ("on_low",))],
         }  # fmt: skip
         words = f"Of the numbers of item 7 {share:.1f} % lie outside “36 to 40”."
         checks.append(check("range", outcome(plain.outside, numbers), words, inside))
@@ -144,10 +152,11 @@ def read_by(world: World, told: dict[str, dict[str, Any]]) -> Reader:
     if world.with_range:
         for name in ("below", "above", "on_low"):
             sees(name, getattr(world, name), limits[name])
+        sees("on_high", 0, limits["on_high"])  # a range may be told of it: then it may be others
         sees("outside", world.outside, limits["outside"])
         parts = ["below", "above", *(() if world.closed else ("on_low",))]
         reader.adds("outside", parts)
-        reader.adds("numbers", ["below", "above", "on_low"], rest="inside")
+        reader.adds("numbers", ["below", "above", "on_low", "on_high"], rest="inside")
     return reader
 
 
@@ -163,6 +172,14 @@ def test_no_small_count_follows_from_what_is_told(world: World) -> None:
         assert "40.456" not in text
     if 0 < world.outside < SMALL and world.with_range:
         assert "some lie outside" in told["range"]["words"]
+
+
+def test_what_lies_within_is_hidden_by_what_may_lie_on_the_other_bound() -> None:
+    units = {"mL": 4, "L": 12, "dL": 3}
+    world = with_checks(World((), units, 12, [0, 0, 0, 31], 0, 0, 11, 11, False, True), 1)
+    told = {each["name"]: each for each in evidence_document(world.evidence)["checks"]}
+    assert told["range"]["result"]["on_high"] == "0–19"
+    assert read_by(world, told).pinned() == {}
 
 
 def outcomes_tell_nothing(world: World, told: dict[str, Any]) -> None:
