@@ -83,6 +83,11 @@ class ColumnScroll(QScrollArea):
         return QSize(width + self.verticalScrollBar().sizeHint().width(), 60)
 
 
+def keep_height(widget: QWidget) -> None:
+    """Keep the height that what breaks into lines needs at this width: a page would squeeze it."""
+    widget.setMinimumHeight(max(0, widget.heightForWidth(widget.width())))
+
+
 def set_tone(widget: QWidget, tone: Tone) -> None:
     """Colour a label by meaning."""
     widget.setProperty("tone", tone)
@@ -242,9 +247,8 @@ class ErrorPanel(QFrame):
         self._need_height()
 
     def _need_height(self) -> None:
-        # Its words break into more lines where it is narrow; what is below must make room.
         self._grid.invalidate()
-        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
+        keep_height(self)
 
 
 class EmptyState(QFrame):

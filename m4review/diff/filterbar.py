@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.tips import as_written
-from m4review.app.widgets import button, label
+from m4review.app.widgets import button, keep_height, label
 from m4review.diff.condition import is_field, names
 from m4review.diff.layout import CellStatus, KeyStatus, Layout
 from m4review.diff.query import CELL_KINDS, Kind
@@ -171,12 +171,11 @@ class FilterBar(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place_tools()
-        # What breaks into more lines needs their height; the page would squeeze it otherwise.
         self._need_height()
 
     def _need_height(self) -> None:
         self._second.invalidate()  # what was shown or hidden just now is told it only later
-        self.setMinimumHeight(self.heightForWidth(self.width()))
+        keep_height(self)
 
     def minimumSizeHint(self) -> QSize:
         # The tools go to the second line where there is no room: they must not ask for it.

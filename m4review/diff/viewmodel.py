@@ -427,8 +427,9 @@ class DiffViewModel(QObject):
                 self.told.emit("A row is given as # and a number, for example #120.")
             return
         file = self.file
-        # The last key may have blanks in it, as a time has.
-        values = re.split(r"[,\s]+", given, maxsplit=max(0, len(self.layout.keys) - 1))
+        # The last key may have blanks in it, as a time has; 0 would split at all of them.
+        more = len(self.layout.keys) - 1
+        values = re.split(r"[,\s]+", given, maxsplit=more) if more else [given]
         handle = self.read("Find a key", lambda job: file.find_key(values, job))
 
         def done(row: int | None) -> None:

@@ -23,7 +23,7 @@ from engine.diagnosis.columns import TolerancePoint
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.tips import as_written
-from m4review.app.widgets import button, label, set_tone
+from m4review.app.widgets import button, keep_height, label, set_tone
 from m4review.diff.layout import Layout, percent
 from m4review.diff.viewmodel import DiffViewModel
 from m4review.diff.words import printed
@@ -87,8 +87,7 @@ class WhatIfBar(QFrame):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        # What breaks into more lines needs their height; the page would squeeze it otherwise.
-        self.setMinimumHeight(self.heightForWidth(self.width()))
+        keep_height(self)
 
     @property
     def chosen(self) -> int | None:

@@ -308,6 +308,26 @@ def test_go_to_a_key_or_a_row(open_window: Callable[..., MainWindow], made: Made
     until(window, lambda: "No row has this key" in screen.note.text())
 
 
+def test_a_lone_key_that_is_a_time_is_found_with_its_blank(
+    window: MainWindow, made: Made, tmp_path: Path
+) -> None:
+    path = tmp_path / "timed.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(f"ATTACH '{made.path}' AS d (READ_ONLY)")
+        con.execute("CREATE TABLE diff_counts AS FROM d.diff_counts")
+        con.execute(
+            "CREATE TABLE diff_columns AS FROM d.diff_columns WHERE role <> 'key' OR position = 0"
+        )
+        con.execute(
+            "CREATE TABLE diff AS SELECT * EXCLUDE (k1) "
+            "REPLACE (TIMESTAMP '2180-01-01' + to_minutes(row) AS k0) FROM d.diff"
+        )
+    screen = show_diff(window, path)
+    screen.model.go_to("2180-01-01 11:40:00")
+    settle(window)
+    assert row(screen) == 700
+
+
 def test_opens_at_the_row_of_an_address(window: MainWindow, made: Made) -> None:
     screen = show_diff(window, made.path, row=2_345)
     assert row(screen) == 2_345
