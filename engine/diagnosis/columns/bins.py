@@ -112,7 +112,7 @@ def _step(wanted: float, *, times: bool) -> float:
 def signed(value: float, column: Compared) -> str:
     """A difference with its sign; times in days, hours, minutes and seconds."""
     if column.compared_as != "time":
-        return f"{value:+.6g}" if value else "0"
+        return f"{value:+.6g}".replace("-", "−") if value else "0"
     sign, rest = ("−" if value < 0 else "+"), abs(value)
     parts = []
     for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):

@@ -12,6 +12,7 @@ The rules, by clause (lists as in `scope`):
   is kept for being first needs only itself, since taking others away keeps it first.
 * EXISTS needs the rows that it found; what is absent needs nothing.
 * an unnested row needs what its list was made of.
+* `coalesce` needs what it comes to, row by row.
 
 Only the constructs of our own SQL are known; others are refused as a fault of ours.
 """
@@ -25,10 +26,18 @@ import sqlglot
 from sqlglot import exp
 
 from engine.base.errors import HarnessFault
+from engine.diagnosis.lineage.clauses import (
+    RANKS,
+    argument_of,
+    in_window,
+    is_null_test,
+    keeps_the_first,
+    named_outputs,
+    over_text,
+)
 from engine.diagnosis.lineage.scope import NOTHING, ROW, Relation, Scope, Seen, hidden, joined
 
 Mode = Literal["decisive", "all"]
-_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _NEIGHBOURS = (exp.Lag, exp.Lead)
 
 
@@ -99,7 +108,7 @@ class _Annotator:
             names = ", ".join(relation.columns)
             lists = joined([ROW, *(hidden(c) for c in sorted(own))])
             both = (
-                f"SELECT {names}, any_value({lists}) AS {ROW} FROM ({both}) AS united "  # noqa: S608
+                f"SELECT {names}, {self._one_of(lists)} AS {ROW} FROM ({both}) AS united "  # noqa: S608
                 f"GROUP BY {names}"
             )
             relation = Relation(relation.columns, row=True)
@@ -139,7 +148,7 @@ class _Annotator:
         scope.windows = {w.name.lower(): w for w in tree.args.get("windows") or ()}
         one = _One(self, scope, env, conditions, extra)
         grouped = tree.args.get("group") is not None or any(
-            isinstance(node, exp.AggFunc) and not _in_window(node)
+            isinstance(node, exp.AggFunc) and not in_window(node)
             for _, e in outputs
             for node in e.walk(prune=lambda n: isinstance(n, (exp.Select, exp.Exists)))
         )
@@ -223,7 +232,7 @@ class _Annotator:
     ) -> tuple[str | None, dict[str, str]]:
         always: list[exp.Expr] = []
         qualify = tree.args.get("qualify")
-        first = qualify is not None and _keeps_the_first(qualify.this)
+        first = qualify is not None and keeps_the_first(qualify.this)
         if qualify is not None:
             named = dict(outputs)
             bare = [c.name.lower() for c in qualify.find_all(exp.Column) if not c.table]
@@ -249,7 +258,13 @@ class _Annotator:
             return None, {}
         tree.set("distinct", None)
         tree.set("group", exp.Group(expressions=[e.copy() for _, e in outputs]))
-        return f"any_value({joined(needed)})", {}
+        return self._one_of(joined(needed)), {}
+
+    def _one_of(self, lists: str) -> str:
+        """Of rows that are the same one will do; to be shown are all."""
+        if self._mode == "decisive":
+            return f"any_value({lists})"
+        return f"list_distinct(flatten(list({lists})))"
 
     def _grouped(
         self, tree: exp.Select, one: _One, outputs: list[tuple[str, exp.Expr]]
@@ -278,7 +293,7 @@ class _Annotator:
         ):
             if not isinstance(node, exp.AggFunc):
                 continue
-            if _in_window(node):
+            if in_window(node):
                 raise HarnessFault("The lineage of a window over groups is not known.")
             parent = node.parent
             condition = None
@@ -294,7 +309,7 @@ class _Annotator:
         keys: list[exp.Expr],
         over: str = "",
     ) -> str:
-        argument = _argument(node)
+        argument = argument_of(node)
         parts = [*keys, *([argument] if argument is not None else [])]
         parts += [condition] if condition is not None else []
         needed = joined(one.need(parts))
@@ -353,9 +368,25 @@ class _One:
         texts: set[str] = set(self._extra)
         for expression in asked:
             whole = not first_rank or expression is ranks_of
-            self._collect(expression, columns, texts, ranks=whole)
-        lists = set(texts)
+            self._collect(self._looked_at(expression), columns, texts, ranks=whole)
         inner = {a for a, seen in self._scope.aliases.items() if not seen.optional}
+        return self._lists(columns, texts, inner)
+
+    def _looked_at(self, expression: exp.Expr) -> exp.Expr:
+        """To be shown: without tests of whether something is there, if anything else is read."""
+        if self._annotator._mode == "decisive":  # noqa: SLF001 - one algorithm in two classes
+            return expression
+        bare = expression.copy()
+        for branch in bare.find_all(exp.If):
+            if is_null_test(branch.this):
+                branch.set("this", exp.true())
+        return bare if bare.find(exp.Column) is not None else expression
+
+    def _lists(
+        self, columns: set[tuple[str, str]], texts: set[str], inner: set[str]
+    ) -> frozenset[str]:
+        """Lists of columns of this SELECT, and of the relations `inner` whose rows are needed."""
+        columns, lists = set(columns), set(texts)
         todo = {alias for alias, _ in columns}
         done: set[str] = set()
         while todo - done:  # an optional relation also needs what it was matched by
@@ -364,7 +395,7 @@ class _One:
             seen = self._scope.aliases[alias]
             for on in seen.on if seen.optional else ():
                 more: set[tuple[str, str]] = set()
-                self._collect(on, more, lists, ranks=True)
+                self._collect(on, more, lists, ranks=True, short=False)
                 columns |= more
                 todo |= {a for a, _ in more}
         for alias in inner | {a for a, _ in columns}:
@@ -383,11 +414,21 @@ class _One:
         texts: set[str],
         *,
         ranks: bool,
+        short: bool = True,
     ) -> None:
-        """Columns of this SELECT in an expression; lists of windows, subqueries and parents."""
+        """Columns of this SELECT in an expression; lists of windows, subqueries and parents.
+
+        With `short` what coalesce does not come to is needed only where it does.
+        """
         skip = (exp.Exists, exp.Select, exp.Window)
-        for node in expression.walk(prune=lambda n: isinstance(n, skip)):
-            if isinstance(node, exp.Exists):
+
+        def shortened(node: exp.Expr) -> bool:
+            return short and isinstance(node, exp.Coalesce) and self._is_of_one_row(node)
+
+        for node in expression.walk(prune=lambda n: isinstance(n, skip) or shortened(n)):
+            if shortened(node):
+                self._coalesce(node, columns, texts, ranks=ranks)
+            elif isinstance(node, exp.Exists):
                 texts.add(self._exists(node, columns, texts))
             elif isinstance(node, exp.Select):
                 _, relation = self._annotator.query(node.copy(), self._env, self._scope)
@@ -397,6 +438,30 @@ class _One:
                 self._window(node, columns, texts, ranks=ranks)
             elif isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
                 self._column(node, columns, texts, ranks=ranks)
+
+    def _is_of_one_row(self, node: exp.Expr) -> bool:
+        """Is it worked out of columns of this SELECT's relations, row by row?"""
+        across = (exp.AggFunc, exp.Window, exp.Exists, exp.Select)
+        return node.find(*across) is None and all(
+            self._scope.find(column) is not None for column in node.find_all(exp.Column)
+        )
+
+    def _coalesce(
+        self, node: exp.Expr, columns: set[tuple[str, str]], texts: set[str], *, ranks: bool
+    ) -> None:
+        before: list[exp.Expr] = [node.this]
+        self._collect(node.this, columns, texts, ranks=ranks)
+        for each in node.expressions:
+            read: set[tuple[str, str]] = set()
+            lists: set[str] = set()
+            self._collect(each, read, lists, ranks=ranks, short=False)
+            needed = self._lists(read, lists, set())
+            if needed:
+                missing = " AND ".join(
+                    f"({b.sql(dialect='duckdb', comments=False)}) IS NULL" for b in before
+                )
+                texts.add(f"CASE WHEN {missing} THEN {joined(needed)} ELSE {NOTHING} END")
+            before.append(each)
 
     def _column(
         self, node: exp.Column, columns: set[tuple[str, str]], texts: set[str], *, ranks: bool
@@ -441,12 +506,12 @@ class _One:
             placed += [ordered.this for ordered in order.expressions]
         for part in placed:
             self._collect(part, columns, texts, ranks=True)
-        over = _over(node)
-        if isinstance(function, _RANKS):
+        over = over_text(node)
+        if isinstance(function, RANKS):
             if ranks:
                 texts.add(f"flatten(list({joined(self.need(placed))}){over})")
             return
-        argument = _argument(function)
+        argument = argument_of(function)
         parts = [*placed, *([argument] if argument is not None else [])]
         if isinstance(function, _NEIGHBOURS):
             name = "lag" if isinstance(function, exp.Lag) else "lead"
@@ -471,16 +536,6 @@ def _values(node: exp.Values) -> Relation:
     if named:
         return Relation(tuple(column.name.lower() for column in named))
     return Relation(tuple(f"col{n}" for n in range(len(node.expressions[0].expressions))))
-
-
-def _keeps_the_first(condition: exp.Expr) -> bool:
-    """Is it ``row_number() OVER (…) = 1``?"""
-    return (
-        isinstance(condition, exp.EQ)
-        and isinstance(condition.this, exp.Window)
-        and isinstance(condition.this.this, _RANKS)
-        and condition.expression.sql() == "1"
-    )
 
 
 def _outside(scope: Scope, node: exp.Column) -> set[str]:
@@ -509,52 +564,3 @@ def _join(scope: Scope, join: exp.Join, alias: str, relation: Relation) -> list[
         return []
     scope.aliases[alias] = Seen(relation)
     return [on] if on is not None else []
-
-
-def named_outputs(tree: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
-    """Name and expression of every output, stars written out."""
-    outputs: list[tuple[str, exp.Expr]] = []
-    for projection in tree.expressions:
-        star = projection.this if isinstance(projection, exp.Column) else projection
-        if isinstance(star, exp.Star):
-            left_out = {
-                e.name.lower() for e in star.args.get("except_") or star.args.get("except") or ()
-            }
-            table = projection.table.lower() if isinstance(projection, exp.Column) else ""
-            for alias, seen in scope.aliases.items():
-                if table in ("", alias):
-                    outputs += [
-                        (name, exp.column(name, table=alias))
-                        for name in seen.relation.columns
-                        if name not in left_out
-                    ]
-            continue
-        name = projection.alias_or_name.lower()
-        if not name:
-            raise HarnessFault("An output column has no name.")
-        inner = projection.this if isinstance(projection, exp.Alias) else projection
-        outputs.append((name, inner))
-    return outputs
-
-
-def _argument(node: exp.Expr) -> exp.Expr | None:
-    """What an aggregate or window function looks at; None for ``count(*)``."""
-    argument = node.this
-    while isinstance(argument, (exp.Order, exp.Distinct)):
-        argument = argument.this if isinstance(argument, exp.Order) else argument.expressions[0]
-    return None if argument is None or isinstance(argument, exp.Star) else argument
-
-
-def _in_window(node: exp.Expr) -> bool:
-    parent = node.parent
-    if isinstance(parent, exp.Filter):
-        parent = parent.parent
-    return isinstance(parent, exp.Window)
-
-
-def _over(node: exp.Window) -> str:
-    """The text from OVER on."""
-    copy = node.copy()
-    copy.set("this", exp.Var(this="f"))
-    text = copy.sql(dialect="duckdb", comments=False)
-    return text[1:]

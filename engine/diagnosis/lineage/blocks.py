@@ -5,6 +5,7 @@ Only reads our own SQL; nothing is run here.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -13,11 +14,11 @@ from sqlglot import exp
 
 from engine.concepts.graph import concept_graph
 from engine.concepts.query import DERIVED, Query
-from engine.diagnosis.lineage.annotate import named_outputs
+from engine.diagnosis.lineage.clauses import named_outputs
 from engine.diagnosis.lineage.scope import Relation, Scope, Seen
 
 
-@dataclass
+@dataclass(eq=False)
 class Block:
     """One SELECT."""
 
@@ -32,9 +33,13 @@ class Block:
     sources: dict[str, Source] = field(default_factory=dict)
     """By alias: the SELECTs below, or a table's name."""
     conditions: tuple[exp.Expr, ...] = ()
-    """What every row has met: WHERE and inner joins, split at AND."""
+    """What every row has met: WHERE, inner and semi-joins (as EXISTS), split at AND."""
     outer: Mapping[str, tuple[exp.Expr, ...]] = field(default_factory=dict)
-    """By alias of an outer join: what its rows have met."""
+    """By alias of an outer join: what its rows have met (nothing, where both sides are kept)."""
+    around: Block | None = None
+    """The SELECT that this one is an EXISTS of."""
+    found: Mapping[str, Block] = field(default_factory=dict)
+    """The SELECTs of its EXISTS, each by the EXISTS' text."""
 
     @property
     def grouped(self) -> bool:
@@ -51,21 +56,75 @@ class Block:
             if scope is self.scope:
                 yield alias, name
 
-    @property
-    def with_(self) -> exp.With | None:
-        """The CTEs that the SELECT can name, its own or those around it."""
+    def read(self, expression: exp.Expr) -> set[str]:
+        """Aliases whose columns an expression reads, those of the SELECTs around included."""
+        return {alias for _, alias, _ in self.scope.columns(expression)}
+
+    def touched(self, expression: exp.Expr) -> set[str]:
+        """`read`, and what its EXISTS read of this SELECT."""
+        lent = {
+            alias
+            for inner in self.exists(expression)
+            for condition in inner.conditions
+            for scope, alias, _ in inner.scope.columns(condition)
+            if scope is self.scope
+        }
+        return self.read(expression) | lent
+
+    def node(self, alias: str) -> exp.Expr | None:
+        """The part of FROM that an alias stands for."""
+        parts = [self.select.args.get("from_"), *(self.select.args.get("joins") or ())]
+        nodes = [part.this for part in parts if part is not None]
+        return next((n for n in nodes if (n.alias or n.name).lower() == alias), None)
+
+    def of(self, alias: str) -> Block | None:
+        """The SELECT, this or one around it, that has a relation of that alias."""
+        at: Block | None = self
+        while at is not None and alias not in at.sources:
+            at = at.around
+        return at
+
+    def exists(self, expression: exp.Expr) -> Iterator[Block]:
+        """The SELECTs of the EXISTS in an expression of this SELECT."""
+        for node in own_exists(expression):
+            yield self.found[_text(node)]
+
+    @functools.cached_property
+    def with_sql(self) -> str:
+        """WITH and the CTEs that the SELECT can name, its own or those around it; or empty."""
         at: exp.Expr | None = self.select
         while at is not None:
-            found = at.args.get("with_")
-            if isinstance(found, exp.With):
-                return found
+            if isinstance(found := at.args.get("with_"), exp.With):
+                return found.sql(dialect="duckdb", comments=False)
             at = at.parent
-        return None
+        return ""
+
+    @functools.cached_property
+    def body(self) -> str:
+        """The SELECT from FROM on, without ORDER BY and LIMIT."""
+        return self.without()
+
+    def without(self, *more: str) -> str:
+        """The body, further parts left out.
+
+        Args:
+            more: parts by their names in sqlglot, e.g. ``qualify``.
+        """
+        left_out = ("with_", "expressions", "distinct", "order", "limit", *more)
+        parts = {
+            name: [p.copy() for p in part] if isinstance(part, list) else part.copy()
+            for name, part in self.select.args.items()
+            if name not in left_out and part
+        }
+        text = exp.Select(expressions=[exp.Literal.number(1)], **parts).sql(
+            dialect="duckdb", comments=False
+        )
+        return text.removeprefix("SELECT 1")
 
     def met(self, alias: str) -> tuple[exp.Expr, ...]:
         """Conditions that rows of this alias have met and that read it."""
         conditions = (*self.conditions, *self.outer.get(alias, ()))
-        return tuple(c for c in conditions if any(a == alias for a, _ in self.columns(c)))
+        return tuple(c for c in conditions if alias in self.touched(c))
 
 
 Source = str | tuple[Block, ...]
@@ -79,6 +138,13 @@ def conjuncts(expression: exp.Expr) -> list[exp.Expr]:
     if isinstance(expression, exp.And):
         return [*conjuncts(expression.left), *conjuncts(expression.right)]
     return [expression]
+
+
+def own_exists(expression: exp.Expr) -> Iterator[exp.Exists]:
+    """Every EXISTS that is not in another."""
+    for node in expression.walk(prune=lambda n: isinstance(n, (exp.Exists, exp.Select))):
+        if isinstance(node, exp.Exists):
+            yield node
 
 
 def aggregates(expression: exp.Expr) -> Iterator[exp.AggFunc]:
@@ -149,31 +215,41 @@ class _Reader:
         self,
         tree: exp.Select,
         known: Mapping[str, tuple[tuple[str, ...], tuple[Block, ...]]],
+        around: Block | None = None,
     ) -> Block:
-        scope = Scope()
+        scope = Scope(parent=around.scope if around is not None else None)
         sources: dict[str, Source] = {}
         conditions: list[exp.Expr] = []
         outer: dict[str, tuple[exp.Expr, ...]] = {}
         from_ = tree.args.get("from_") or tree.args.get("from")
         joins = tree.args.get("joins") or ()
         for part in [*([from_] if from_ is not None else []), *joins]:
-            alias, names, source = self._source(part.this, known)
             on = part.args.get("on")
             met = conjuncts(on) if on is not None else []
             if isinstance(part, exp.Join) and str(part.kind).upper() == "SEMI":
                 conditions += [c for c in met if _only(scope, c)]
+                conditions.append(_as_exists(part, tree))
                 continue
+            alias, names, source = self._source(part.this, known)
             scope.aliases[alias] = Seen(Relation(names))
             sources[alias] = source
-            if isinstance(part, exp.Join) and str(part.side).upper() in ("LEFT", "FULL"):
-                outer[alias] = tuple(met)
+            side = str(part.side).upper() if isinstance(part, exp.Join) else ""
+            if side in ("LEFT", "FULL"):
+                outer[alias] = tuple(met) if side == "LEFT" else ()
             else:
                 conditions += met
         if (where := tree.args.get("where")) is not None:
             conditions += conjuncts(where.this)
         outputs = dict(named_outputs(tree, scope))
         scope.named = outputs
-        return Block(self._query, tree, outputs, scope, sources, tuple(conditions), outer)
+        block = Block(self._query, tree, outputs, scope, sources, tuple(conditions), outer, around)
+        block.found = {
+            _text(node): self._select(node.this, known, block)
+            for expression in (*conditions, *outputs.values())
+            for node in own_exists(expression)
+            if isinstance(node.this, exp.Select)
+        }
+        return block
 
     def _source(
         self,
@@ -188,6 +264,20 @@ class _Reader:
             return (node.alias or node.name).lower(), names, blocks
         blocks = self.read(node, known)
         return node.alias.lower(), tuple(blocks[0].outputs) if blocks else (), blocks
+
+
+def _as_exists(join: exp.Join, around: exp.Select) -> exp.Exists:
+    """A semi-join as the EXISTS that it is; knows the SELECT around it, for the CTEs' sake."""
+    select = exp.select("1").from_(join.this.copy())
+    if (on := join.args.get("on")) is not None:
+        select = select.where(on.copy())
+    exists = exp.Exists(this=select)
+    exists.parent = around
+    return exists
+
+
+def _text(node: exp.Exists) -> str:
+    return node.sql(dialect="duckdb", comments=False)
 
 
 def _only(scope: Scope, expression: exp.Expr) -> bool:

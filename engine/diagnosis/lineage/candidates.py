@@ -2,69 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import duckdb
 
 from engine.diagnosis.lineage.events import SHAPES, Part
-from engine.diagnosis.lineage.leaves import Leaf
-from engine.diagnosis.lineage.model import EPOCH, Window
+from engine.diagnosis.lineage.leaves import STATEMENTS, Leaf
+from engine.diagnosis.lineage.lookups import OUTER, Lookup
+from engine.diagnosis.lineage.model import EPOCH, Value, Window
 from engine.diagnosis.lineage.scope import ROW
 
 ELSEWHERE = (
     "took no part: it is of another time, specimen or episode, makes no value, or another row goes "
     "before it"
 )
-NOT_READ = "a similar item of the same stay that the reference does not read"
+BESIDE = "part of another row of this table"
 _MOST = 20_000
-_ALIKE = 0.93
+Spans = Sequence[Sequence[Window]]
+"""Of every way to a leaf the windows that a row has to be in."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What is known of the rows that the leaves are about, whether they entered or not."""
+
+    parts: Mapping[int, Part]
+    """By address why the row would not enter; at most 20,000."""
+    unlisted: frozenset[int]
+    """Rows that no leaf's lists let in, or that state something of another admission."""
+
+    @property
+    def free(self) -> frozenset[int]:
+        """Rows that nothing is known to refuse."""
+        return frozenset(a for a, part in self.parts.items() if part.rule == ELSEWHERE)
+
+    def placed(self, decisive: Set[int], entered: Set[int], beside: Set[int]) -> dict[int, Part]:
+        """The part of every row.
+
+        Args:
+            decisive: addresses that decide the value.
+            entered: addresses that took part.
+            beside: addresses that other rows of the table rest on.
+        """
+        placed = dict(self.parts)
+        for address, part in self.parts.items():
+            if address in decisive:
+                placed[address] = Part("decisive", "", part.columns)
+            elif address in entered and address not in self.unlisted:
+                placed[address] = Part("entered", "", part.columns)
+            elif part.rule == ELSEWHERE and address in beside:
+                placed[address] = Part("outside", BESIDE, part.columns)
+        return placed
 
 
 def candidates(
     con: duckdb.DuckDBPyConnection,
-    leaves: Mapping[Leaf, Sequence[Window]],
+    leaves: Mapping[Leaf, Spans],
     unmet: Mapping[Leaf, Mapping[int, str]],
     *,
-    decisive: Set[int],
-    entered: Set[int],
-) -> dict[int, Part]:
-    """The part of every row that the leaves are about.
+    admission: Value = None,
+    others: Set[int] = frozenset(),
+) -> Looked:
+    """Look at every row that the leaves are about.
 
     Args:
         con: holds the base tables with addresses.
-        leaves: the ways from the cell to tables, each with its spans of time.
+        leaves: what the cell rests on, with the spans of time of every way there.
         unmet: by leaf, conditions further up that rows do not meet (`unmet_on_the_way`).
-        decisive: addresses that decide the value.
-        entered: addresses that took part.
-
-    Returns:
-        Address to part; at most 20,000.
+        admission: ``hadm_id`` of the cell's row; None where it is not known.
+        others: addresses of other patients' rows, which are not looked into.
     """
     parts: dict[int, Part] = {}
-    for leaf, windows in leaves.items():
-        for address, time, failed in _rows(con, leaf):
-            if len(parts) >= _MOST:
-                return parts
+    listed: set[int] = set()
+    for leaf, spans in leaves.items():
+        for row in _rows(con, leaf, admission):
+            address = row.address
+            if address in others or (address not in parts and len(parts) >= _MOST):
+                continue
             column = f"{leaf.query}.{leaf.column}"
             known = parts.get(address)
             columns = tuple(dict.fromkeys((*(known.columns if known else ()), column)))
-            if address in decisive:
-                parts[address] = Part("decisive", "", columns)
-            elif address in entered:
-                parts[address] = Part("entered", "", columns)
-            else:
-                why = failed or _why(time, windows) or unmet[leaf].get(address, ELSEWHERE)
-                part = Part("rejected" if failed else "outside", why, columns)
-                if known is not None and _says_more(known, part):
-                    part = Part(known.role, known.rule, columns)
-                parts[address] = part
-    return parts
-
-
-def _says_more(one: Part, other: Part) -> bool:
-    """Of two ways that a row did not go: the reason of the first tells more."""
-    return _tells(one) >= _tells(other)
+            failed = row.unlisted or row.failed
+            why = failed or why_not(row.time, spans) or unmet[leaf].get(address, row.elsewhere)
+            part = Part("rejected" if failed else "outside", why, columns)
+            if known is not None and _tells(known) >= _tells(part):
+                part = Part(known.role, known.rule, columns)
+            parts[address] = part
+            if not row.unlisted and row.elsewhere == ELSEWHERE:
+                listed.add(address)
+    return Looked(parts, frozenset(set(parts) - listed))
 
 
 def _tells(part: Part) -> int:
@@ -74,72 +102,59 @@ def _tells(part: Part) -> int:
     return 0 if part.rule == ELSEWHERE else 2
 
 
-def similar(
-    con: duckdb.DuckDBPyConnection,
-    leaves: Mapping[Leaf, Sequence[Window]],
-    known: Set[int],
-    read: Set[int],
-) -> dict[int, Part]:
-    """Rows of items whose labels are much like those that are read, and which nothing reads.
-
-    Args:
-        con: holds the base tables with addresses, and their dictionaries.
-        leaves: as in `candidates`.
-        known: addresses that have a part already.
-        read: items that the reference names anywhere.
-    """
-    others = ", ".join(map(str, sorted(read))) or "NULL"
-    parts: dict[int, Part] = {}
-    for leaf, windows in leaves.items():
-        dictionary = _DICTIONARIES.get(leaf.table)
-        items = [c for c in leaf.identity if "itemid" in c]
-        if dictionary is None or not items:
-            continue
-        time = f"coalesce({', '.join(SHAPES[leaf.table].start)})"
-        rows = con.execute(
-            "WITH mine AS (SELECT itemid, lower(label) AS label "  # noqa: S608 - our own names
-            f"FROM {dictionary} WHERE {' AND '.join(f'({c})' for c in items)}), "
-            "alike AS (SELECT DISTINCT other.itemid "
-            f"FROM {dictionary} AS other, mine WHERE other.itemid NOT IN ({others}) "
-            f"AND jaro_winkler_similarity(lower(other.label), mine.label) > {_ALIKE}) "
-            f"SELECT {ROW}[1], {time} FROM {leaf.table} "
-            "WHERE itemid IN (SELECT itemid FROM alike)"
-        ).fetchall()
-        for address, at in rows:
-            if int(address) not in known and not _why(_time(at), windows):
-                parts[int(address)] = Part("missed", NOT_READ, (f"{leaf.query}.{leaf.column}",))
-    return parts
+@dataclass(frozen=True)
+class _Row:
+    address: int
+    time: datetime | None
+    failed: str
+    """The first rule that it fails; empty if none."""
+    unlisted: str
+    """Why it is not in a list that it would have to be in; empty if it is."""
+    elsewhere: str = ELSEWHERE
+    """What can be said of it when nothing else is known."""
 
 
-_DICTIONARIES = {
-    "mimiciv_icu.chartevents": "mimiciv_icu.d_items",
-    "mimiciv_icu.inputevents": "mimiciv_icu.d_items",
-    "mimiciv_icu.outputevents": "mimiciv_icu.d_items",
-    "mimiciv_icu.procedureevents": "mimiciv_icu.d_items",
-    "mimiciv_hosp.labevents": "mimiciv_hosp.d_labitems",
-}
-
-
-def _rows(con: duckdb.DuckDBPyConnection, leaf: Leaf) -> list[tuple[int, datetime | None, str]]:
-    """Address, time and the first rule that a row fails ("" if none)."""
+def _rows(con: duckdb.DuckDBPyConnection, leaf: Leaf, admission: Value) -> Iterator[_Row]:
+    """Rows of the leaf's items."""
     shape = SHAPES[leaf.table]
     time = f"coalesce({', '.join(shape.start)})" if shape.start else "NULL"
-    tests = " ".join(
-        f"WHEN ({guard}) AND NOT coalesce(({rule}), FALSE) THEN {number}"
-        for number, (guard, rule) in enumerate(leaf.rules)
-    )
-    failed = f"CASE {tests} ELSE -1 END" if tests else "-1"
-    where = " AND ".join(f"({c})" for c in leaf.identity) or "TRUE"
+    rules = [(f"({guard}) AND NOT coalesce(({rule}), FALSE)", rule) for guard, rule in leaf.rules]
+    lists = [test for lookup in leaf.lookups for test in _list_tests(lookup)]
+    whose = "hadm_id" if leaf.table in STATEMENTS else "NULL"
+    where = [f"({c})" for c in leaf.identity]
+    where += [f"({k.listed} OR {k.item})" for k in leaf.lookups if k.item]
     rows = con.execute(
-        f"SELECT {ROW}[1], {time}, {failed} FROM {leaf.table} WHERE {where}"  # noqa: S608
+        f"SELECT {ROW}[1], {time}, {_first(rules)}, {_first(lists)}, {whose} "  # noqa: S608
+        f"FROM {leaf.table} AS {OUTER} WHERE {' AND '.join(where) or 'TRUE'}"
     ).fetchall()
-    return [
-        (int(address), _time(at), leaf.rules[number][1] if number >= 0 else "")
-        for address, at, number in rows
-    ]
+    for address, at, failed, unlisted, of in rows:
+        row = _Row(int(address), time_of(at), _named(rules, failed), _named(lists, unlisted))
+        if admission is None or of in (None, admission):
+            yield row
+        elif not (row.failed or row.unlisted):  # what another admission says beside is no matter
+            yield replace(row, elsewhere="of another admission")
 
 
-def _time(value: object) -> datetime | None:
+def _list_tests(lookup: Lookup) -> Iterator[tuple[str, str]]:
+    for test, told in lookup.rules:
+        yield f"NOT {lookup.listed} AND NOT coalesce(({test}), FALSE)", told
+    yield f"NOT {lookup.listed}", f"not in the list: {lookup.told}"
+    if lookup.told_wanted:
+        yield f"NOT {lookup.wanted}", f"listed, but not as this: {lookup.told_wanted}"
+
+
+def _first(tests: Sequence[tuple[str, str]]) -> str:
+    """SQL for the number of the first test that is true, −1 if none."""
+    cases = " ".join(f"WHEN {test} THEN {number}" for number, (test, _) in enumerate(tests))
+    return f"CASE {cases} ELSE -1 END" if tests else "-1"
+
+
+def _named(tests: Sequence[tuple[str, str]], number: int) -> str:
+    return tests[number][1] if number >= 0 else ""
+
+
+def time_of(value: object) -> datetime | None:
+    """A recorded time, or an offset in minutes from `EPOCH`."""
     if isinstance(value, datetime):
         return value
     if isinstance(value, (int, float)):
@@ -147,16 +162,30 @@ def _time(value: object) -> datetime | None:
     return None
 
 
-def _why(time: datetime | None, windows: Sequence[Window]) -> str:
-    """The window that the row is not in, if it is not in one of them; else empty."""
-    if time is None:
+def why_not(time: datetime | None, spans: Spans) -> str:
+    """The window that a row is not in, of every way there; empty where one way lets it in.
+
+    Of several the nearest window is told.
+    """
+    if time is None or not spans:
         return ""
+    refused = [_refusing(time, windows) for windows in spans]
+    if not all(refused):
+        return ""
+    return min((each for each in refused if each), key=lambda e: _distance(time, e[0]))[1]
+
+
+def _refusing(time: datetime, windows: Sequence[Window]) -> tuple[Window, str] | None:
     for window in windows:
         if window.start is not None and time < window.start:
-            return f"before the window: {window.rule}"
+            return window, f"before the window: {window.rule}"
         if window.end is not None and time > window.end:
-            return f"after the window: {window.rule}"
+            return window, f"after the window: {window.rule}"
         bounds = zip((window.start, window.end), window.without, strict=True)
         if any(strict and time == at for at, strict in bounds):
-            return f"on the window's bound, which does not count: {window.rule}"
-    return ""
+            return window, f"on the window's bound, which does not count: {window.rule}"
+    return None
+
+
+def _distance(time: datetime, window: Window) -> timedelta:
+    return min(abs(time - bound) for bound in (window.start, window.end) if bound is not None)

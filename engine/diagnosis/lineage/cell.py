@@ -17,15 +17,18 @@ from engine.concepts.graph import concept_graph
 from engine.concepts.query import Query
 from engine.diagnosis.lineage.annotate import Mode
 from engine.diagnosis.lineage.blocks import blocks_of
-from engine.diagnosis.lineage.candidates import candidates, similar
+from engine.diagnosis.lineage.candidates import Looked, candidates
 from engine.diagnosis.lineage.events import Part, events
 from engine.diagnosis.lineage.extract import Extract, extract
 from engine.diagnosis.lineage.leaves import FRAME, leaves
+from engine.diagnosis.lineage.lookups import PERSON
 from engine.diagnosis.lineage.model import EPOCH, CellLineage, Value
 from engine.diagnosis.lineage.scope import NOTHING, ROW, Relation, hidden, joined
+from engine.diagnosis.lineage.similar import Read, similar
 from engine.diagnosis.lineage.steps import steps
 from engine.diagnosis.lineage.unmet import unmet_on_the_way
-from engine.diagnosis.lineage.windows import windows
+from engine.diagnosis.lineage.ways import Ways
+from engine.diagnosis.lineage.windows import pictured, windows
 from engine.references import find_target
 from engine.references.targets import kind_of
 from engine.sources import SourceInfo, find_source, open_source
@@ -55,7 +58,9 @@ def trace_cell(
     if set(key) != set(query.key):
         raise UsageError("The row is not named whole.", todo=f"Its key is {', '.join(query.key)}.")
     job.progress("lineage", 0, 4, "Reading the patient's rows")
-    part = extract(info, query, (person(info, key),), job=job)
+    patient = person(info, key)
+    part = extract(info, query, (patient,), job=job)
+    others = part.of_others(patient)
     cell = _Cell(home, part, key, column, job)
     with part.database(home) as con:
         job.progress("lineage", 1, 4, "Following the value through the concepts")
@@ -63,27 +68,35 @@ def trace_cell(
         entered, _ = cell.addresses(con, "all")
         job.progress("lineage", 2, 4, "Looking at the rows that did not enter")
         block = blocks_of(query, part.columns)[0]
-        ways = leaves(block, column, part.columns)
-        spans = {leaf: windows(con, passed, key) for leaf, passed in ways.items()}
-        unmet = unmet_on_the_way(con, ways, key)
-        parts = candidates(con, spans, unmet, decisive=decisive, entered=entered)
+        trails = leaves(block, column, part.columns)
+        whose = _identifiers(con, key)
+        spans = {leaf: [windows(con, t, whose) for t in each] for leaf, each in trails.items()}
+        unmet = unmet_on_the_way(Ways(con, part, job), trails, whose)
+        looked = candidates(con, spans, unmet, admission=whose.get("hadm_id"), others=others)
+        beside = cell.beside(con)
         job.progress("lineage", 3, 4, "Computing it again from the rows found")
-        measured = set(parts)
         before = set(entered)
-        decisive, entered, verified = cell.fewest(decisive, entered, measured, value)
-        parts = candidates(con, spans, unmet, decisive=decisive, entered=entered)
+        decisive, entered, verified = cell.fewest(decisive, entered, looked, value, others)
+        parts = looked.placed(decisive, entered, beside)
         parts |= {address: Part("decisive") for address in decisive - set(parts)}
         parts |= {address: Part("entered") for address in entered - before - set(parts)}
-        parts |= similar(con, spans, set(parts), _items(query))
+        parts |= similar(con, spans, set(parts), _read(query, part))
         lineage = CellLineage(
             target=target,
             key=key,
             column=column,
             value=value,
             stay=_stay(con, part, key),
-            windows=tuple(dict.fromkeys(w for each in spans.values() for w in each)),
-            steps=steps(con, block, column, key, part.columns),
-            events=events(con, part, parts),
+            windows=tuple(
+                dict.fromkeys(
+                    window
+                    for each in trails.values()
+                    for trail in each
+                    for window in pictured(con, trail, whose)
+                )
+            ),
+            steps=steps(con, block, column, key, part.columns, job=job),
+            events=events(con, part, parts, others),
             verified=verified,
             notes=() if verified else (_NOT_VERIFIED,),
         )
@@ -113,28 +126,51 @@ class _Cell:
             raise UsageError("The reference has no such row.", todo="Check the row's key.")
         return set(rows[0][1]), rows[0][0]
 
+    def beside(self, con: duckdb.DuckDBPyConnection) -> set[int]:
+        """What the column's other rows rest on; the database holds the target with all rows."""
+        columns = [str(row[0]) for row in con.execute("DESCRIBE main.target").fetchall()]
+        lists = [name for name in (hidden(self.column), ROW) if name in columns][:1]
+        if not lists:
+            return set()
+        where = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in self.key)
+        rows = con.execute(
+            f"SELECT DISTINCT unnest({lists[0]}) FROM main.target "  # noqa: S608 - our own names
+            f"WHERE NOT ({where})",
+            list(self.key.values()),
+        ).fetchall()
+        return {int(address) for (address,) in rows}
+
     def fewest(
-        self, decisive: set[int], entered: set[int], measured: Set[int], value: Value
+        self,
+        decisive: set[int],
+        entered: set[int],
+        looked: Looked,
+        value: Value,
+        others: Set[int],
     ) -> tuple[set[int], set[int], bool]:
         """The fewest rows, of some choices, that give the value again.
 
         A specimen's or a time's other measurements stand only for its being there: mostly the
-        cell's own items say that too. Where a row that is left out would change its neighbours
-        (the culture that an earlier antibiotic belongs to), the patient's other rows of that table
-        have to be there as well: then they count as entered.
+        cell's own items say that too. So do rows that something on every way refuses: they only
+        show that a code or a score is there at all. Where a row that is left out would change its
+        neighbours (the culture that an earlier antibiotic belongs to), the patient's other rows of
+        that table have to be there as well: then they count as entered.
 
         Returns:
             Decisive rows, entered rows, and whether they give the value.
         """
         frame = {a for a in decisive if self.part.unpack(a)[0] in FRAME}
-        core = (decisive & measured) | frame
-        if self.again(core) == [value]:
-            return core, entered, True
-        if self.again(decisive) == [value]:
-            for address in sorted(decisive - core)[:_TRIED]:
-                if self.again(decisive - {address}) == [value]:
-                    decisive = decisive - {address}
-            return decisive, entered, True
+        core = (decisive & looked.free) | frame
+        witnesses = {a for a in core - frame if _only_says_when(looked.parts[a])}
+        own = decisive - others
+        for enough, doubtful in (
+            (core, witnesses),
+            (own, own - core | witnesses),
+            (decisive, decisive - core | witnesses),
+        ):
+            if self.again(enough) == [value]:
+                kept = self._without(enough, doubtful, value)
+                return kept, entered | (decisive & looked.free) - kept, True
         wider = decisive | entered
         by_table: dict[str, set[int]] = {}
         for address in self.part.addresses():
@@ -145,6 +181,15 @@ class _Cell:
                 return decisive, wider - decisive, True
         return decisive, entered, False
 
+    def _without(self, enough: set[int], doubtful: set[int], value: Value) -> set[int]:
+        """`enough` without what the value does not need: all of the doubtful, or some of them."""
+        if doubtful and self.again(enough - doubtful) == [value]:
+            return enough - doubtful
+        for address in sorted(doubtful)[:_TRIED]:
+            if self.again(enough - {address}) == [value]:
+                enough = enough - {address}
+        return enough
+
     def again(self, addresses: Iterable[int]) -> list[Value]:
         """The cell by the plain SQL from these rows alone; empty when its row is not there."""
         with self.part.database(self.home, only=addresses) as con:
@@ -152,8 +197,14 @@ class _Cell:
             return [row[0] for row in of_row(con, self.key, self.column)]
 
 
+def _only_says_when(part: Part) -> bool:
+    """Did the row go into times and identifiers alone?"""
+    names = [column.rpartition(".")[2] for column in part.columns]
+    return all(name in PERSON or "time" in name for name in names)
+
+
 _TRIED = 12
-"""Rows beside the cell's own items that are tried to be left out, one by one."""
+"""Doubtful rows that are tried to be left out one by one."""
 _NOT_VERIFIED = (
     "Computed again from the rows shown as decisive, the value comes out different: a row that is "
     "not shown takes part."
@@ -199,10 +250,21 @@ def person(info: SourceInfo, key: Mapping[str, Value]) -> int:
     return int(row[0])
 
 
-def _items(query: Query) -> set[int]:
-    """Every number that may be an item in the SQL behind the target."""
-    texts = [q.sql for q in concept_graph().order(query.concepts)] if query.concepts else []
-    return {int(n) for text in (*texts, query.sql) for n in re.findall(r"\b\d{5,6}\b", text)}
+def _read(query: Query, part: Extract) -> Read:
+    """What the target reads for any of its columns."""
+    queries = concept_graph().order(query.concepts) if query.concepts else ()
+    numbers = (re.findall(r"\b\d{5,6}\b", q.sql) for q in (*queries, query))
+    texts: dict[str, dict[str, None]] = {}
+    if part.info.kind == "eicu":
+        block = blocks_of(query, part.columns)[0]
+        for column in block.outputs:
+            for leaf in leaves(block, column, part.columns):
+                items = " AND ".join(f"({c})" for c in leaf.identity) or "TRUE"
+                texts.setdefault(leaf.table, {})[items] = None
+    return Read(
+        frozenset(int(number) for each in numbers for number in each),
+        {table: tuple(each) for table, each in texts.items()},
+    )
 
 
 def of_row(
@@ -246,6 +308,21 @@ _STAYS = (
     ("stay_id", "mimiciv_icu.icustays", "intime", "outtime"),
     ("hadm_id", "mimiciv_hosp.admissions", "admittime", "dischtime"),
 )
+
+
+def _identifiers(con: duckdb.DuckDBPyConnection, key: Mapping[str, Value]) -> dict[str, Value]:
+    """The key, and the patient and admission of the row as far as they are known."""
+    found = dict(key)
+    for name in ("hadm_id", "subject_id"):
+        if name not in found and (value := _of_target(con, key, name)) is not None:
+            found[name] = value
+    if "hadm_id" not in found and key.get("stay_id") is not None:
+        row = con.execute(
+            "SELECT hadm_id FROM mimiciv_icu.icustays WHERE stay_id = ?", [key["stay_id"]]
+        ).fetchone()
+        if row is not None and row[0] is not None:
+            found["hadm_id"] = row[0]
+    return found
 
 
 def _of_target(con: duckdb.DuckDBPyConnection, key: Mapping[str, Value], name: str) -> Value:

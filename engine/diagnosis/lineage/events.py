@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
 import duckdb
@@ -123,7 +123,10 @@ class Part:
 
 
 def events(
-    con: duckdb.DuckDBPyConnection, extract: Extract, parts: Mapping[int, Part]
+    con: duckdb.DuckDBPyConnection,
+    extract: Extract,
+    parts: Mapping[int, Part],
+    others: Set[int] = frozenset(),
 ) -> tuple[Event, ...]:
     """The rows of these addresses as events, in order of time, those without one first.
 
@@ -131,6 +134,8 @@ def events(
         con: holds the base tables with addresses (`Extract.database`).
         extract: where the addresses are from.
         parts: address to part.
+        others: addresses of other patients' rows, which only say what counts: they are told so,
+            and stand at no time.
     """
     labels = _labels(con, extract)
     by_table: dict[str, list[int]] = {}
@@ -146,7 +151,12 @@ def events(
         for values in cursor.fetchall():
             row = dict(zip(names, values, strict=True))
             address = int(row[ROW][0])
-            found.append(_event(table, extract.unpack(address)[1], row, parts[address], labels))
+            event = _event(table, extract.unpack(address)[1], row, parts[address], labels)
+            if address in others:
+                event = replace(
+                    event, start=None, end=None, item=f"{event.item} (of another patient)"
+                )
+            found.append(event)
     found.sort(key=lambda e: (e.start is not None, e.start or EPOCH, e.table, e.row))
     return tuple(found)
 
@@ -215,4 +225,9 @@ def _labels(con: duckdb.DuckDBPyConnection, extract: Extract) -> dict[str, str]:
         if table.partition(".")[2] in ("d_items", "d_labitems"):
             rows = con.execute(f"SELECT itemid, label FROM {table}").fetchall()  # noqa: S608
             labels.update({str(itemid): str(label or itemid) for itemid, label in rows})
+        if table == "mimiciv_hosp.d_icd_diagnoses":
+            rows = con.execute(
+                f"SELECT concat(icd_version, ' ', icd_code), long_title FROM {table}"  # noqa: S608
+            ).fetchall()
+            labels.update({code: f"{code}: {title}" for code, title in rows if title})
     return labels

@@ -33,6 +33,10 @@ _ACROSS = {"mimiciv_hosp.prescriptions": ("drug", "drug_type", "route")}
 it reads then: one row of each combination comes along."""
 
 
+_FRAME = ("mimiciv_hosp.admissions",)
+"""Tables that come along where the source has them: they frame the row in the picture."""
+
+
 def is_dictionary(table: str) -> bool:
     """Does it describe codes, not patients?"""
     return table.partition(".")[2].startswith("d_")
@@ -62,6 +66,15 @@ class Extract:
         for table in self.tables:
             if not is_dictionary(table):
                 yield from pc.list_flatten(self.data[table][ROW]).to_pylist()
+
+    def of_others(self, person: int) -> frozenset[int]:
+        """Addresses of rows that only say what counts, and are not this patient's."""
+        found: set[int] = set()
+        for table in set(self.tables) & set(_ACROSS):
+            rows = self.data[table]
+            others = rows.filter(pc.not_equal(rows["subject_id"], person))
+            found |= set(pc.list_flatten(others[ROW]).to_pylist())
+        return frozenset(found)
 
     def unpack(self, address: int) -> tuple[str, int]:
         """Table and rowid."""
@@ -118,6 +131,10 @@ class Extract:
             con.execute(f"CREATE OR REPLACE TABLE main.target AS {what}")
         return relation
 
+    def annotated(self, query: Query, mode: Mode) -> str:
+        """The SQL of a concept or target with the lists of addresses."""
+        return self._annotated(query, mode)[0]
+
     def _annotated(self, query: Query, mode: Mode) -> tuple[str, Relation]:
         base = tuple(self.relations().items())
         return _annotated_query(query.concepts, query.sql, base, mode)
@@ -160,8 +177,9 @@ def extract(
     try:
         with interruptible(con, job):
             have = _columns(con)
-            dictionaries = [t for t in have if is_dictionary(t) and _labels(t)]
-            tables = tuple(sorted({*needed, *dictionaries}))
+            dictionaries = [t for t in have if _names_what(t, needed)]
+            frame = [t for t in _FRAME if t in have and info.kind == "mimic-iv"]
+            tables = tuple(sorted({*needed, *frame, *dictionaries}))
             if lost := [table for table in tables if table not in have]:
                 raise UsageError(f"The source lacks {', '.join(lost)}.")
             columns = Columns(tuple((t, have[t]) for t in tables))
@@ -176,7 +194,13 @@ def extract(
     return Extract(info, target, tables, columns, data)
 
 
-def _labels(table: str) -> bool:
+_OF_CODES = {"mimiciv_hosp.d_icd_diagnoses": "mimiciv_hosp.diagnoses_icd"}
+"""Dictionaries of codes with the table that they name: only the patient's codes come along."""
+
+
+def _names_what(table: str, needed: Sequence[str]) -> bool:
+    if table in _OF_CODES:
+        return _OF_CODES[table] in needed
     return table in ("mimiciv_icu.d_items", "mimiciv_hosp.d_labitems")
 
 
@@ -200,7 +224,14 @@ def _rows(
 ) -> pa.Table:
     names = ", ".join(quote(column) for column in columns)
     if is_dictionary(table):
-        return con.sql(f"SELECT {names} FROM {table}").to_arrow_table()  # noqa: S608
+        what = f"SELECT {names} FROM {table}"  # noqa: S608 - our own names
+        if (coded := _OF_CODES.get(table)) is None or people is None:
+            return con.sql(what).to_arrow_table()
+        what += (
+            " WHERE (icd_version, icd_code) IN (SELECT (icd_version, icd_code) "  # noqa: S608
+            f"FROM {coded} WHERE list_contains($people, subject_id))"
+        )
+        return con.sql(what, params={"people": list(people)}).to_arrow_table()
     what = f"SELECT {names}, [({number}::BIGINT << {_BITS}) + rowid] AS {ROW} FROM {table}"  # noqa: S608
     person = next((name for name in _PERSON if name in columns), None)
     if people is None or person is None:

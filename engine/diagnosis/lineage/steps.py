@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import duckdb
 from sqlglot import exp
 
+from engine.base.jobs import Job
 from engine.concepts.graph import concept_graph
 from engine.concepts.query import DERIVED
 from engine.diagnosis.lineage.blocks import Block, Columns, Source, blocks_of
+from engine.diagnosis.lineage.conditions import text_of
 from engine.diagnosis.lineage.model import Step, Value
 
 _DEEPEST = 5
@@ -23,6 +25,8 @@ def steps(
     column: str,
     key: Mapping[str, Value],
     columns: Columns,
+    *,
+    job: Job,
 ) -> tuple[Step, ...]:
     """The cell's expression with its inputs, then each input's, as far as they stand for one row.
 
@@ -32,8 +36,9 @@ def steps(
         column: its output.
         key: the row.
         columns: columns of the source's tables.
+        job: its cancel is looked for before every step.
     """
-    walk = _Walk(con, columns, [])
+    walk = _Walk(con, columns, job, [])
     walk.descend(block, column, key, 0)
     return tuple(walk.found)
 
@@ -42,11 +47,13 @@ def steps(
 class _Walk:
     con: duckdb.DuckDBPyConnection
     columns: Columns
+    job: Job
     found: list[Step]
 
     def descend(self, block: Block, column: str, key: Mapping[str, Value], depth: int) -> None:
         if depth > _DEEPEST or len(self.found) >= _MOST or column not in block.outputs:
             return
+        self.job.check()
         expression = block.outputs[column]
         read = list(dict.fromkeys(block.columns(expression)))
         row = _row(self.con, block, column, read, key)
@@ -103,36 +110,25 @@ def _row(
     shared = [name for name in key if isinstance(block.outputs.get(name), exp.Expr)]
     if not shared:
         return None
-    select = block.select.copy()
-    for part in ("order", "limit"):
-        select.set(part, None)
+    grouped = block.grouped
+    if grouped and block.select.args.get("distinct") is not None:
+        return None
     marks = {
         alias: [n for n in seen.relation.columns if n in _KEYS]
         for alias, seen in block.scope.aliases.items()
     }
-    grouped = block.grouped
-    outputs = [exp.alias_(block.outputs[column].copy(), "v")]
-    outputs += [exp.alias_(block.outputs[n].copy(), f"k{i}") for i, n in enumerate(shared)]
+    outputs = [f"{text_of(block.outputs[column])} AS v"]
+    outputs += [f"{text_of(block.outputs[n])} AS k{i}" for i, n in enumerate(shared)]
     if not grouped:
+        outputs += [f"{alias}.{name} AS i{i}" for i, (alias, name) in enumerate(read)]
         outputs += [
-            exp.alias_(exp.column(name, table=alias), f"i{i}")
-            for i, (alias, name) in enumerate(read)
+            f"{alias}.{n} AS m_{alias}_{n}" for alias, names in marks.items() for n in names
         ]
-        outputs += [
-            exp.alias_(exp.column(n, table=alias), f"m_{alias}_{n}")
-            for alias, names in marks.items()
-            for n in names
-        ]
-    select.set("expressions", outputs)
-    if grouped and select.args.get("distinct") is not None:
-        return None
-    inner = select.sql(dialect="duckdb", comments=False)
     where = " AND ".join(f"k{i} IS NOT DISTINCT FROM ?" for i in range(len(shared)))
-    own = block.select.args.get("with_") is not None
-    with_ = "" if own or block.with_ is None else block.with_.sql(dialect="duckdb", comments=False)
+    one = f"SELECT {', '.join(outputs)} {block.body}"
     try:
         cursor = con.execute(
-            f"{with_} SELECT * FROM ({inner}) AS one WHERE {where} LIMIT 2",  # noqa: S608
+            f"{block.with_sql} SELECT * FROM ({one}) AS one WHERE {where} LIMIT 2",  # noqa: S608
             [key[n] for n in shared],
         )
         names = [d[0] for d in cursor.description or ()]

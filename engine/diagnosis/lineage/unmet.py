@@ -1,107 +1,211 @@
 """Conditions between a source row and the cell that the row does not meet.
 
 A gas of another specimen is refused where the gases of a day are chosen, far above the row itself;
-a result of another admission where the two are joined. Looked for are conditions of one relation
-alone (``bg.specimen = 'ART.'``) and equalities with one value of the cell's row (``lab.hadm_id =
-stay.hadm_id``), at concepts and source tables on the way.
+a result of another admission where the two are joined; a gas under ventilation by the filter of an
+aggregate. Asked are the conditions of one relation alone (``bg.specimen = 'ART.'``) and those
+between it and the cell's row (``lab.hadm_id = stay.hadm_id``), at concepts, CTEs and source tables
+on the way. A row was refused where every way to the cell refuses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import duckdb
 from sqlglot import exp
 
-from engine.concepts.query import DERIVED
-from engine.diagnosis.lineage.leaves import Leaf, Passage, is_only_of
+from engine.diagnosis.lineage.blocks import Block, conjuncts
+from engine.diagnosis.lineage.conditions import text_of
+from engine.diagnosis.lineage.leaves import Leaf, Passage, Trail
+from engine.diagnosis.lineage.lookups import PERSON
 from engine.diagnosis.lineage.model import Value
 from engine.diagnosis.lineage.scope import ROW
-from engine.diagnosis.lineage.windows import bound_value
+from engine.diagnosis.lineage.ways import Ways
+from engine.diagnosis.lineage.windows import bound_of
 
-_OF_WHOM = {
-    "stay_id": "another stay",
-    "hadm_id": "another admission",
-    "patientunitstayid": "another stay",
-}
+_WHOSE = {"stay_id": "stay", "hadm_id": "admission", "patientunitstayid": "stay"}
+_NOT_MET = "not met: "
+_BEFORE_IT = "another row goes before it: "
+_Refused = dict[int, str]
+"""Address to why the row was refused."""
 
 
 def unmet_on_the_way(
-    con: duckdb.DuckDBPyConnection,
-    ways: Mapping[Leaf, Iterable[Passage]],
-    key: Mapping[str, Value],
-) -> dict[Leaf, dict[int, str]]:
-    """By leaf, address to the first condition that a row does not meet on any way to the cell.
+    ways: Ways, trails: Mapping[Leaf, Iterable[Trail]], key: Mapping[str, Value]
+) -> dict[Leaf, _Refused]:
+    """By leaf, address to the first condition that a row does not meet on each way to the cell.
 
     Args:
-        con: holds the annotated concepts and the base tables with addresses.
-        ways: the SELECTs between the cell and the rows of each leaf.
-        key: the cell's row.
+        ways: the cell's database.
+        trails: the SELECTs between the cell and the rows of each leaf, for every way.
+        key: the cell's row, and other identifiers of it.
     """
-    asked: dict[tuple[int, str], dict[int, str]] = {}
-    found: dict[Leaf, dict[int, str]] = {}
-    for leaf, passages in ways.items():
-        by_table: dict[str, list[dict[int, str]]] = {}
-        for passage in passages:
-            source = passage.block.sources.get(passage.alias)
-            if not isinstance(source, str):
-                continue
-            mark = (id(passage.block), passage.alias)
-            if mark not in asked:
-                asked[mark] = _unmet(con, passage, source, key)
-            by_table.setdefault(source, []).append(asked[mark])
-        rules = found.setdefault(leaf, {})
-        for first, *others in by_table.values():
-            for address, rule in first.items():
-                if all(address in other for other in others):
-                    rules.setdefault(address, rule)
+    asked = _Asked(ways, key)
+    found: dict[Leaf, _Refused] = {}
+    for number, (leaf, each) in enumerate(trails.items()):
+        done = 2 + number / len(trails)
+        ways.job.progress("lineage", done, 4, "Looking at the rows that did not enter")
+        refused = [_of_table(ways, leaf.table, asked.on(trail)) for trail in each]
+        found[leaf] = _by_all(refused) if refused else {}
     return found
 
 
-def _unmet(
-    con: duckdb.DuckDBPyConnection, passage: Passage, table: str, key: Mapping[str, Value]
-) -> dict[int, str]:
-    found: dict[int, str] = {}
-    rows = f"SELECT unnest({_addresses(con, table)}) FROM {table} AS {passage.alias}"  # noqa: S608
-    for test, rule in _tests(con, passage, key):
-        sql = test.sql(dialect="duckdb", comments=False)
+def _of_table(ways: Ways, table: str, refused: _Refused) -> _Refused:
+    """Those rows that are the table's."""
+    return {
+        address: rule
+        for address, rule in refused.items()
+        if ways.extract.unpack(address)[0] == table
+    }
+
+
+def _by_all(refused: list[_Refused]) -> _Refused:
+    """What every one refuses, in the words of the one that tells most."""
+    first, *others = refused
+    return {
+        address: max((rule, *(other[address] for other in others)), key=_tells)
+        for address, rule in first.items()
+        if all(address in other for other in others)
+    }
+
+
+def _tells(rule: str) -> int:
+    """What got further on its way tells more; a mere condition tells least."""
+    if rule.startswith(_BEFORE_IT):
+        return 2
+    return 0 if rule.startswith(_NOT_MET) else 1
+
+
+@dataclass
+class _Asked:
+    ways: Ways
+    key: Mapping[str, Value]
+    known: dict[tuple[object, ...], _Refused] = field(default_factory=dict)
+
+    def on(self, trail: Trail) -> _Refused:
+        """Rows that a way refuses; the innermost condition speaks."""
+        refused: _Refused = {}
+        for passage in reversed(trail):
+            mark = (id(passage.block), passage.alias, passage.column, passage.filters)
+            if mark not in self.known:
+                self.known[mark] = self._passage(passage)
+            refused = {**self.known[mark], **refused}
+        return refused
+
+    def _passage(self, passage: Passage) -> _Refused:
+        refused: _Refused = {}
+        for condition in passage.conditions:
+            refused = {**self._refused(passage, condition), **refused}
+        return {**self._lost(passage), **refused}
+
+    def _refused(self, passage: Passage, condition: exp.Expr) -> _Refused:
+        """Rows that do not meet a condition; of alternatives, none of them."""
+        bare = condition.unnest()
+        if isinstance(bare, exp.Or):
+            sides = (bare.left, bare.right)
+            return _by_all([self._refused(passage, side) for side in sides])
+        if isinstance(bare, exp.And):
+            refused: _Refused = {}
+            for part in conjuncts(bare):
+                refused = {**self._refused(passage, part), **refused}
+            return refused
+        if bare.find(exp.Window, exp.AggFunc, exp.Placeholder):
+            return {}
+        mine = _identifier(passage.block, passage.alias, bare)
+        if mine is None:
+            return dict.fromkeys(self._failing(passage, bare), _told(passage, bare))
+        return self._of_another(passage, mine, text_of(bare))
+
+    def _of_another(self, passage: Passage, mine: exp.Column, told: str) -> _Refused:
+        """Rows of another stay or admission than the cell's, or of none; all are the patient's."""
+        name = mine.name.lower()
+        value = self.key.get(name)
+        if name not in _WHOSE or value is None:
+            return {}
+        same = exp.EQ(this=mine.copy(), expression=exp.convert(value))
+        there = exp.Not(this=exp.Is(this=mine.copy(), expression=exp.Null()))
+        another = f"of another {_WHOSE[name]}: {told}"
+        unknown = f"no {_WHOSE[name]} is recorded with it: {told}"
+        return {
+            **dict.fromkeys(self._failing(passage, same), another),
+            **dict.fromkeys(self._failing(passage, there), unknown),
+        }
+
+    def _failing(self, passage: Passage, condition: exp.Expr) -> set[int]:
+        block, alias = passage.block, passage.alias
+        table = self.ways.table(block, alias)
+        others = block.touched(condition) - {alias}
+        if table is None or len(others) > 1:
+            return set()
+        rows = (
+            f"SELECT unnest({self.ways.addresses(table, alias, passage.column)}) "  # noqa: S608
+            f"FROM {table} AS {alias}"
+        )
+        test, values = f"coalesce(({text_of(condition)}), FALSE)", list[Value]()
+        for other in others:
+            beside = self.ways.table(block, other)
+            shared = [n for n in self.key if beside and n in self.ways.columns(beside)]
+            if beside is None or not shared:
+                return set()
+            whose = " AND ".join(f"{other}.{name} IS NOT DISTINCT FROM ?" for name in shared)
+            values = [self.key[name] for name in shared]
+            test = f"EXISTS (SELECT 1 FROM {beside} AS {other} WHERE {whose} AND {test})"  # noqa: S608
+        with_ = block.with_sql if condition.find(exp.Select) is not None else ""
+        return self._addresses(
+            f"{with_} {rows} WHERE NOT {test} EXCEPT {rows} WHERE {test}", values + values
+        )
+
+    def _addresses(self, query: str, values: list[Value]) -> set[int]:
+        self.ways.job.check()
         try:
-            refused = con.execute(f"{rows} WHERE NOT coalesce(({sql}), FALSE)").fetchall()
-            met = con.execute(f"{rows} WHERE ({sql})").fetchall()
+            rows = self.ways.con.execute(query, values).fetchall()
         except duckdb.Error:
-            continue  # a condition that cannot be asked of one relation alone is not told
-        for (address,) in set(refused) - set(met):
-            found.setdefault(int(address), rule)
-    return found
+            return set()  # a condition that cannot be asked alone is not told
+        return {int(address) for (address,) in rows}
+
+    def _lost(self, passage: Passage) -> _Refused:
+        """Rows that the SELECT reads and then leaves out, by HAVING or for others (QUALIFY)."""
+        found: _Refused = {}
+        for part, told in (("having", _NOT_MET), ("qualify", _BEFORE_IT)):
+            clause = passage.block.select.args.get(part)
+            if clause is not None:
+                test = text_of(clause.this)
+                addresses = self._left_out(passage, part, test)
+                found |= dict.fromkeys(addresses, f"{told}{test}")
+        return found
+
+    def _left_out(self, passage: Passage, part: str, test: str) -> set[int]:
+        block, ways = passage.block, self.ways
+        table = ways.table(block, passage.alias)
+        if table is None or ROW not in ways.columns(table):
+            return set()
+        what = ways.addresses(table, passage.alias)  # the order is decided by whole rows
+        if part == "having":
+            # Of the row itself only: what a window lent it from its neighbours is in their groups.
+            what = f"flatten(list({passage.alias}.{ROW}))"
+        return self._addresses(
+            f"{ways.with_sql(block)} SELECT DISTINCT unnest(a) FROM (SELECT {what} AS a "  # noqa: S608
+            f"{block.without(part)} {part} NOT coalesce(({test}), FALSE))",
+            [],
+        )
 
 
-def _addresses(con: duckdb.DuckDBPyConnection, table: str) -> str:
-    """SQL for the source rows of a row: of a concept, those of all its columns."""
-    if not table.startswith(f"{DERIVED}."):
-        return ROW
-    names = [str(row[0]) for row in con.execute(f"DESCRIBE {table}").fetchall()]
-    lists = ", ".join(f"coalesce({name}, [])" for name in names if name.endswith("__p"))
-    return f"flatten([{lists}])" if lists else "[]::BIGINT[]"
+def _told(passage: Passage, condition: exp.Expr) -> str:
+    sql = text_of(condition)
+    if (bound := bound_of(passage, condition)) is not None:
+        return f"{'before' if bound.lower else 'after'} the window: {sql}"
+    return f"{_NOT_MET}{sql}"
 
 
-def _tests(
-    con: duckdb.DuckDBPyConnection, passage: Passage, key: Mapping[str, Value]
-) -> Iterator[tuple[exp.Expr, str]]:
-    """Conditions that can be asked of the relation alone, each with how it is told."""
-    block, alias = passage.block, passage.alias
-    for condition in block.met(alias):
-        told = condition.sql(dialect="duckdb", comments=False)
-        if is_only_of(block, condition, alias):
-            yield condition, f"not met: {told}"
-        elif isinstance(condition, exp.EQ):
-            for mine, other in (
-                (condition.this, condition.expression),
-                (condition.expression, condition.this),
-            ):
-                whom = _OF_WHOM.get(mine.name.lower()) if isinstance(mine, exp.Column) else None
-                if whom is None or {a for a, _ in block.columns(mine)} != {alias}:
-                    continue
-                value = bound_value(con, block, other, key)
-                if isinstance(value, int):
-                    right = exp.Literal.number(value)
-                    yield exp.EQ(this=mine.copy(), expression=right), f"of {whom}: {told}"
+def _identifier(block: Block, alias: str, condition: exp.Expr) -> exp.Column | None:
+    """The relation's identifier in an equality with another relation's."""
+    if not isinstance(condition, exp.EQ):
+        return None
+    for mine, other in (
+        (condition.this, condition.expression),
+        (condition.expression, condition.this),
+    ):
+        if isinstance(mine, exp.Column) and block.read(mine) == {alias} != block.read(other):
+            return mine if mine.name.lower() in PERSON else None
+    return None

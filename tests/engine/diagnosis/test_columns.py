@@ -167,6 +167,7 @@ def test_differences_are_told_with_sign_and_unit() -> None:
     time = Compared(0, "time", "TIMESTAMP", "TIMESTAMP")
     assert signed(-90_061, time) == "−1 d 1 h 1 min 1 s"
     assert signed(0.5, Compared(0, "number", "DOUBLE", "DOUBLE")) == "+0.5"
+    assert signed(-2, Compared(0, "number", "DOUBLE", "DOUBLE")) == "−2"
 
 
 def test_a_cancelled_study_ends(con: duckdb.DuckDBPyConnection) -> None:
