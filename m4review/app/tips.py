@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import html
+import textwrap
 
 from PySide6.QtGui import Qt
+
+_ACROSS = 88
+"""Characters of a line that is still easy to read."""
+
+
+def in_lines(text: str) -> str:
+    """A text whose long lines are broken at blanks; a tip's would be as wide as the screen."""
+    lines = text.splitlines()
+    return "\n".join(
+        line if len(line) <= _ACROSS else textwrap.fill(
+            line, _ACROSS, break_long_words=False, break_on_hyphens=False
+        )
+        for line in lines
+    )  # fmt: skip
 
 
 def as_written(text: str) -> str:

@@ -25,6 +25,7 @@ from m4review.diagnosis.words import (
     parameter_words,
 )
 
+_CHOOSE = "Choose a signature to see what it rests on."
 _LINES = 12
 """Lines of a piece of SQL that are shown without scrolling."""
 _WORD = 36
@@ -50,20 +51,21 @@ class SignaturePanel(QWidget):
         super().__init__()
         self._context = context
         self._signature: Signature | None = None
+        self._instead = _CHOOSE
         inner = QWidget()
         self._body = QVBoxLayout(inner)
         rows = QVBoxLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.addWidget(ColumnScroll(inner))
-        context.theme_changed.connect(lambda: self.show_signature(self._signature))
+        context.theme_changed.connect(lambda: self.show_signature(self._signature, self._instead))
 
-    def show_signature(self, signature: Signature | None) -> None:
-        """Show a signature (None: nothing is chosen)."""
-        self._signature = signature
+    def show_signature(self, signature: Signature | None, instead: str = _CHOOSE) -> None:
+        """Show a signature (None: nothing is chosen; `instead` is said then)."""
+        self._signature, self._instead = signature, instead
         clear(self._body)
         body = self._body
         if signature is None:
-            body.addWidget(label("Choose a signature to see what it rests on.", "muted", wrap=True))
+            body.addWidget(label(self._instead, "muted", wrap=True))
             body.addStretch(1)
             return
         body.addWidget(label(signature.title, "heading", wrap=True))

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine.diagnosis.model import Rows, Segment
+from engine.diagnosis.model import Diagnosis, Rows, Segment
 from m4review.app.context import Context, Screen
 from m4review.app.links import Place
 from m4review.app.reports import save_report
@@ -38,7 +38,13 @@ from m4review.diagnosis.forest import MOST, Forest
 from m4review.diagnosis.lists import SHARE, ShareBar, segments_model, signatures_model
 from m4review.diagnosis.panels import ProposalsPanel, SignaturePanel
 from m4review.diagnosis.viewmodel import DiagnosisViewModel, Scope
-from m4review.diagnosis.words import summary_words
+from m4review.diagnosis.words import (
+    NOTHING_DEPARTS,
+    NOTHING_FITS,
+    NOTHING_YET,
+    nothing_departs,
+    summary_words,
+)
 
 if TYPE_CHECKING:
     from engine.base.errors import M4Error
@@ -93,6 +99,7 @@ class DiagnosisScreen(Screen):
         self.busy_words = ElidedLabel("", "muted")
         self.stop = button(context, "Cancel", self.model.cancel)
         self.empty = EmptyState(context, "stethoscope", "", "")
+        self.right = EmptyState(context, "circle-check", *NOTHING_DEPARTS)
         self._shown_segments: tuple[Segment, ...] = ()
         self._stack = QStackedWidget()
         self._build()
@@ -130,6 +137,7 @@ class DiagnosisScreen(Screen):
         self.tabs.addTab(ColumnScroll(notes), "Notes")
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.tabs)
+        self._stack.addWidget(self.right)
         page.addWidget(self._stack, 1)
 
     def _signatures_tab(self) -> QWidget:
@@ -310,7 +318,7 @@ class DiagnosisScreen(Screen):
     def _fill(self) -> None:
         found = self.model.diagnosis
         is_first = self._stack.currentWidget() is not self.tabs
-        self._stack.setCurrentWidget(self.tabs if found is not None else self.empty)
+        self._stack.setCurrentWidget(self._page_of(found))
         # While more is found, what the reader has chosen stays chosen.
         scope, chosen = self.scope.currentText(), self._chosen_words()
         self.scope.blockSignals(True)
@@ -335,6 +343,8 @@ class DiagnosisScreen(Screen):
         self.errors.dismiss()
         self._name.setText(f"What went wrong · {found.task}")
         self._line.setText(summary_words(found))
+        if nothing_departs(found):
+            self.right.say(NOTHING_DEPARTS[0], " ".join((NOTHING_DEPARTS[1], *found.notes)))
         self._segments_words(len(segments))
         clear(self._notes)
         nothing = "Everything that was to be tested could be tested."
@@ -354,6 +364,11 @@ class DiagnosisScreen(Screen):
         if self.isVisible() and is_first:
             self.signatures.setFocus()
         self.title_changed.emit()
+
+    def _page_of(self, found: Diagnosis | None) -> QWidget:
+        if found is None:
+            return self.empty
+        return self.right if nothing_departs(found) else self.tabs
 
     def _chosen_words(self) -> str:
         """What the reader looks at, unless it is the first: that is the best one so far."""
@@ -390,8 +405,9 @@ class DiagnosisScreen(Screen):
         if signatures:
             at = next((n for n, s in enumerate(signatures) if chosen and s.words == chosen), 0)
             self.signatures.selectRow(at)
-        else:
-            self.signature_panel.show_signature(None)
+        elif scope is not None:
+            complete = self.model.diagnosis is not None and self.model.diagnosis.complete
+            self.signature_panel.show_signature(None, NOTHING_FITS if complete else NOTHING_YET)
 
     def _signature_chosen(self, now: QModelIndex, _before: QModelIndex) -> None:
         self.signature_panel.show_signature(self.signatures_model.record(now.row()))

@@ -28,6 +28,16 @@ EVIDENCE_ABOUT: Mapping[str, str] = {
 }
 
 
+NOTHING_DEPARTS = (
+    "Nothing departs from the reference",
+    "Each of its keys is there once and no other, and every cell is equal or within its tolerance.",
+)
+"""Title and text where a run's output is all right."""
+NOTHING_FITS = (
+    "Nothing that was tested explains enough of these mismatches to be named. The rows in the "
+    "diff, and where single values come from, may show what they have in common."
+)
+NOTHING_YET = "Nothing fits so far; more is being tested."
 _NAMED = 2
 """Columns that a list names."""
 _TOLD = {"way", "places", "query"}
@@ -100,6 +110,14 @@ def interval_words(segment: Segment) -> str:
 def p_words(p: float) -> str:
     """An adjusted p."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004 - the usual bound
+
+
+def nothing_departs(found: Diagnosis) -> bool:
+    """Is the output all right? Known only where nothing more is being looked for."""
+    keys = found.keys
+    return found.complete and not (
+        found.mismatches or keys.missing or keys.extra or keys.duplicates
+    )
 
 
 def summary_words(found: Diagnosis) -> str:

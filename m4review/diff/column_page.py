@@ -27,7 +27,7 @@ from m4review.diff.layout import Layout, percent
 from m4review.diff.matrix import MatrixTable
 from m4review.diff.valuetable import Row, ValueTable
 from m4review.diff.viewmodel import DiffViewModel
-from m4review.diff.words import printed, signed_duration
+from m4review.diff.words import printed, signed, signed_duration
 
 _NARROW = 1.5
 """Zoom from which on chart and table stand below each other."""
@@ -251,7 +251,7 @@ class ColumnPage(QWidget):
         def shown(value: float | None) -> str:
             if value is None:
                 return "–"
-            return signed_duration(round(value, 3)) if times else f"{value:+.6g}"
+            return signed_duration(round(value, 3)) if times else signed(value)
 
         title = "Time offset, agent − reference" if times else "Difference, agent − reference"
         note = (

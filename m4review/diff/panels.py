@@ -44,7 +44,7 @@ from m4review.diff.layout import (
 )
 from m4review.diff.query import Pair
 from m4review.diff.reader import ColumnStatistics, Differences
-from m4review.diff.words import difference_words, signed_duration, words_of
+from m4review.diff.words import difference_words, signed, signed_duration, words_of
 
 _BREAK = "\u200b"
 """Takes no room, and a line may end there."""
@@ -294,7 +294,7 @@ class ColumnPanel(QWidget):
             if value is None:
                 return "–"
             if not times:
-                return f"{value:+.6g}"
+                return signed(value)
             return signed_duration(round(value) if abs(value) >= _MINUTE else value)
 
         rows = [

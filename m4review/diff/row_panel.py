@@ -16,6 +16,7 @@ from m4review.app.widgets import clear, label
 from m4review.diff.detail import Cell, RowDetail
 from m4review.diff.layout import CELL_GLYPHS, KEY_GLYPHS, MATCHES, KeyStatus
 from m4review.diff.panels import TONES, ValueLabel, scrolled
+from m4review.diff.words import plain_sign
 
 _AT_ONCE = 2
 """Cards made in one go; a table has dozens, and all of them at once would hold the window up."""
@@ -70,8 +71,9 @@ class _Card(QFrame):
         self._difference = ValueLabel()
         grid.addWidget(self._difference_name, 4, 0)
         grid.addWidget(self._difference, 4, 1)
-        for each in (self._name, *self._sides, self._difference):
+        for each in (self._name, *self._sides):
             each.copy_asked.connect(self.copy_asked)
+        self._difference.copy_asked.connect(lambda text: self.copy_asked.emit(plain_sign(text)))
 
     def show_cell(self, cell: Cell) -> None:
         """Show a cell."""
@@ -91,6 +93,8 @@ class RowPanel(QWidget):
 
     copy_asked = Signal(str)
     """This text of the row is to be copied."""
+    row_shown = Signal()
+    """Another row is shown, or none."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -117,8 +121,11 @@ class RowPanel(QWidget):
         before, self._detail = self._detail, detail
         if _shape(before) != _shape(detail):
             self._make(detail)
-        if detail is None:
-            return
+        if detail is not None:
+            self._fill(detail)
+        self.row_shown.emit()
+
+    def _fill(self, detail: RowDetail) -> None:
         self._head.setText(f"Row {detail.row + 1:,}")
         colour = getattr(self._context.theme, _ROW_TONES[detail.status])
         self._words.show_words(f"{KEY_GLYPHS[detail.status]} {detail.words}".strip(), colour)

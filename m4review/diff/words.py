@@ -14,6 +14,7 @@ EMPTY = "“” empty text"
 NO_ROW = "no such row"
 NO_COLUMN = "no such column"
 _COPIED_WORDS = frozenset({"null", "no such row", "no such column"})
+_MINUS = "−"
 _WHOLE = 1e15
 """From here on a float's neighbours are no whole numbers."""
 
@@ -58,7 +59,7 @@ def difference_words(reference: Any, agent: Any) -> str:
         return ""
     numbers = (int, float, Decimal)
     if isinstance(reference, numbers) and isinstance(agent, numbers):
-        return f"{float(agent) - float(reference):+.6g}"
+        return signed(float(agent) - float(reference))
     try:
         seconds = (agent - reference).total_seconds()
     except (TypeError, AttributeError):
@@ -66,9 +67,19 @@ def difference_words(reference: Any, agent: Any) -> str:
     return signed_duration(seconds)
 
 
+def signed(number: float) -> str:
+    """A difference of numbers as people read it: "+0.5", "−2" with a minus, not a hyphen."""
+    return f"{number + 0.0:+.6g}".replace("-", _MINUS)  # + 0.0: nothing is below zero by nothing
+
+
+def plain_sign(text: str) -> str:
+    """A difference in words, for other programs: they take a hyphen for the sign."""
+    return text.replace(_MINUS, "-")
+
+
 def signed_duration(seconds: float) -> str:
     """A difference of times: "+1 h", "−2 d 3 h", "+12 s"."""
-    sign = "+" if seconds >= 0 else "−"
+    sign = "+" if seconds >= 0 else _MINUS
     rest = abs(seconds)
     parts = []
     for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):

@@ -6,18 +6,27 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from engine.diagnosis.lineage import Event, Role
+from engine.diagnosis.lineage.model import EPOCH
 from m4review.app.context import Context
 from m4review.app.flow import FlowLayout
 from m4review.app.records import AnyIndex, Column, RecordModel
 from m4review.app.tables import ListTable
 from m4review.app.theme import Theme
-from m4review.app.tips import as_written
+from m4review.app.tips import as_written, in_lines
+from m4review.app.widgets import keep_height
 from m4review.timeline.symbols import role_icon
-from m4review.timeline.words import LOOKS, ROLES, Clock, value_words
+from m4review.timeline.words import LOOKS, NO_TIME, ROLES, Clock, value_words
 
+_RULE = 160
+"""Characters of a rule in the list; below the list it stands whole."""
+_TIME, _RULE_AT, _UNTIL = 1, 4, 5
+"""Columns that are left out where no row has them."""
+_WIDEST = 250
+"""Pixels of a column at 100 %; what needs more is cut with "…"."""
 Numbered = tuple[int, Event]
 """An event and its number in the lineage."""
 
@@ -31,6 +40,8 @@ class EventModel(RecordModel[Numbered]):
         super().__init__(_columns(self._told), lambda: context.theme)
 
     def _told(self, at: datetime | None) -> str:
+        if at is None:
+            return NO_TIME
         return self.clock.told(at) if self.clock is not None else ""
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -60,6 +71,17 @@ def _icon(role: Role, theme: Theme, side: int) -> object:
     return _ICONS[key]
 
 
+def in_time(record: Numbered) -> tuple[bool, datetime, int]:
+    """Order in time; what has no time comes last, the rows that were used first of these."""
+    event = record[1]
+    return (event.start is None, event.start or EPOCH, ROLES.index(event.role))
+
+
+def _in_a_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _RULE else f"{line[: _RULE - 1]}…"
+
+
 def _columns(told: Callable[[datetime | None], str]) -> list[Column[Numbered]]:
     def number(record: Numbered) -> tuple[int, float, str]:
         value = record[1].number
@@ -72,11 +94,11 @@ def _columns(told: Callable[[datetime | None], str]) -> list[Column[Numbered]]:
             tip=lambda r: LOOKS[r[1].role].about,
             order=lambda r: ROLES.index(r[1].role),
         ),
-        Column("Time", lambda r: told(r[1].start), order=lambda r: r[1].start),
-        Column("Until", lambda r: told(r[1].end) if r[1].end else "", order=lambda r: r[1].end),
-        Column("Item", lambda r: r[1].item),
+        Column("Time", lambda r: told(r[1].start), order=in_time),
+        Column("Item", lambda r: r[1].item, tip=lambda r: in_lines(r[1].item)),
         Column("Value", lambda r: value_words(r[1]), numeric=True, order=number),
-        Column("Rule", lambda r: " ".join(r[1].rule.split())[:160], tip=lambda r: r[1].rule),
+        Column("Rule", lambda r: _in_a_line(r[1].rule), tip=lambda r: in_lines(r[1].rule)),
+        Column("Until", lambda r: told(r[1].end) if r[1].end else "", order=lambda r: r[1].end),
         Column("Went into", lambda r: ", ".join(r[1].columns)),
         Column("Table", lambda r: r[1].table),
         Column("Code", lambda r: r[1].item_id),
@@ -94,16 +116,27 @@ class EventList(ListTable):
         self.records = EventModel(context)
         self.setModel(self.records)
         self.setSortingEnabled(True)
-        self.sortByColumn(1, Qt.SortOrder.AscendingOrder)
+        self.sortByColumn(_TIME, Qt.SortOrder.AscendingOrder)
         self._quiet = False
+        context.theme_changed.connect(self._widest)
+        self._widest()
+
+    def _widest(self) -> None:
+        side = self._context.px(14)
+        self.setIconSize(QSize(side, side))
+        self.horizontalHeader().setMaximumSectionSize(self._context.px(_WIDEST))
 
     def show_events(self, events: list[Numbered], clock: Clock | None) -> None:
         """Show these."""
         self._quiet = True
         self.records.clock = clock
         self.records.set_records(events)
-        has_end = any(event.end is not None for _, event in events)
-        self.setColumnHidden(2, not has_end)
+        for at, used in (
+            (_TIME, any(event.start is not None for _, event in events)),
+            (_UNTIL, any(event.end is not None for _, event in events)),
+            (_RULE_AT, any(event.rule for _, event in events)),
+        ):
+            self.setColumnHidden(at, not used)
         self._quiet = False
 
     def show_first_used(self) -> None:
@@ -122,7 +155,8 @@ class EventList(ListTable):
             self.selectRow(row)
             self.scrollTo(self.records.index(row, 0))
         else:
-            self.clearSelection()
+            self.setCurrentIndex(QModelIndex())
+            self.scrollToTop()
         self._quiet = False
 
     def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:  # type: ignore[override]
@@ -164,6 +198,15 @@ class RoleChips(QWidget):
         for role, chip in self.chips.items():
             chip.setText(f"{LOOKS[role].words} {counts.get(role, 0):,}")
             chip.setEnabled(counts.get(role, 0) > 0)
+
+    def need_height(self) -> None:
+        """Ask for the height of as many lines as there are; the picture would lie over them."""
+        self._line.invalidate()
+        keep_height(self)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.need_height()
 
     def _recolour(self) -> None:
         side = self._context.px(16)

@@ -8,9 +8,14 @@ from PySide6.QtWidgets import QStackedWidget
 from m4review.app.actions import Actions
 from m4review.app.context import Context
 from m4review.app.links import Place
+from m4review.app.tips import as_written
 from m4review.app.widgets import button
 from m4review.diff.layout import KeyStatus
 from m4review.diff.view import DiffScreen
+
+NOWHERE = "Choose a row first."
+NOT_OURS = "The reference does not have this row: nothing to follow."
+_ABOUT = "The reference's source rows, window and arithmetic, beside the agent's SQL (F7)"
 
 
 class ValueLink(QObject):
@@ -21,31 +26,45 @@ class ValueLink(QObject):
     ) -> None:
         super().__init__(diff)
         self._context, self._diff, self._stack, self._actions = context, diff, stack, actions
-        self.button = button(
-            context, "Where is it from?", self.ask, icon="history",
-            tip="The reference's source rows, window and arithmetic, beside the agent's SQL (F7)",
-        )  # fmt: skip
+        self.button = button(context, "Where is it from?", self.ask, icon="history")
         rows = diff.row_panel.layout()
         if rows is not None:
             rows.addWidget(self.button)
         stack.currentChanged.connect(lambda _: self._bind())
+        diff.row_panel.row_shown.connect(self._follow)
+        diff.model.view_changed.connect(lambda _: self._follow())
+        self._follow()
 
     def _bind(self) -> None:
         here = self._stack.currentWidget() is self._diff
         self._actions.bind("diff.value", self.ask if here else None)
 
+    def _follow(self) -> None:
+        """The button can be pressed where there is something to follow; else its tip says why."""
+        hindrance = self._hindrance()
+        self.button.setEnabled(not hindrance)
+        self.button.setToolTip(as_written(hindrance or _ABOUT))
+
+    def _hindrance(self) -> str:
+        """Why nothing can be followed from here; empty where something can, or soon."""
+        grid = self._diff.grid
+        if grid is None or self._diff.model.view is None or grid.current < 0:
+            return NOWHERE
+        record = grid.model.record(grid.current)
+        if record is not None and KeyStatus(record[1]) is KeyStatus.EXTRA:
+            return NOT_OURS
+        return ""
+
     def ask(self) -> None:
         """Go to the timeline of the cell that the cursor is on."""
+        hindrance = self._hindrance()
         grid, view = self._diff.grid, self._diff.model.view
-        if grid is None or view is None or grid.current < 0:
-            self._context.told.emit("Choose a row first.")
+        if hindrance or grid is None or view is None:
+            self._context.told.emit(hindrance)
             return
         record = grid.model.record(grid.current)
         if record is None:
             self._context.told.emit("The row is still being read; try again in a moment.")
-            return
-        if KeyStatus(record[1]) is KeyStatus.EXTRA:
-            self._context.told.emit("The reference does not have this row: nothing to follow.")
             return
         column = self._column(int(record[2] or 0))
         self._context.go(

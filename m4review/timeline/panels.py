@@ -21,12 +21,12 @@ from PySide6.QtWidgets import (
 from engine.diagnosis.lineage import Step, Value
 from m4review.app.context import Context
 from m4review.app.highlight import SqlHighlighter
-from m4review.app.tips import as_written
+from m4review.app.tips import as_written, in_lines
 from m4review.app.widgets import ColumnScroll, Tone, button, clear, label, set_tone
 from m4review.diff.layout import MATCHES
 from m4review.diff.words import difference_words, words_of
 from m4review.timeline.cell import CellPage
-from m4review.timeline.words import Clock, verified_words, window_words
+from m4review.timeline.words import Clock, breakable, span_words, verified_words, window_words
 
 _STEP = Qt.ItemDataRole.UserRole
 _SHORT = 24
@@ -84,7 +84,7 @@ class ValuePanel(QWidget):
         if untimed:
             many = "rows have" if untimed > 1 else "row has"
             where = "they stand" if untimed > 1 else "it stands"
-            notes.append(f"{untimed:,} {many} no time; {where} in the list only.")
+            notes.append(f"{untimed:,} {many} no time; {where} in the list only, at its end.")
         if notes:
             body.addWidget(label("Notes", "section"))
         for note in notes:
@@ -141,19 +141,11 @@ class ValuePanel(QWidget):
         if not windows:
             body.addWidget(label("No window of time decides about this value.", "muted", wrap=True))
         for window in windows:
-            if window.start is None and window.end is None:
-                span = "any time"
-            elif window.start is None:
-                span = f"up to {clock.told(window.end)}"
-            elif window.end is None:
-                span = f"from {clock.told(window.start)} on"
-            else:
-                span = f"{clock.told(window.start)} to {clock.told(window.end)}"
-            body.addWidget(label(span, wrap=True))
+            body.addWidget(label(span_words(window, clock), wrap=True))
             from_admission = window_words(window, stay)
             if from_admission and not clock.offsets:
                 body.addWidget(label(from_admission, wrap=True))
-            body.addWidget(label(window.rule, "muted", wrap=True))
+            body.addWidget(label(breakable(window.rule), "muted", wrap=True))
 
 
 class StepsPanel(QWidget):
@@ -191,7 +183,7 @@ class StepsPanel(QWidget):
             parent = stack[-1][1] if stack else self.tree.invisibleRootItem()
             item = QTreeWidgetItem(parent, [step.name, shown_value(step.value)])
             item.setData(0, _STEP, step)
-            item.setToolTip(0, as_written(f"{step.name}\n{step.expression}"))
+            item.setToolTip(0, as_written(in_lines(f"{step.name}\n{step.expression}")))
             stack.append((step.depth, item))
             below = {other.name for other in steps}
             for name, value in step.inputs.items():

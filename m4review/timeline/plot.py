@@ -17,11 +17,12 @@ from PySide6.QtWidgets import QToolTip
 from engine.diagnosis.lineage import Role
 from m4review.app.context import Context
 from m4review.app.plots import calm
-from m4review.app.tips import as_written
+from m4review.app.tips import as_written, in_lines
 from m4review.timeline.axis import TimeAxis
+from m4review.timeline.edges import Edges
 from m4review.timeline.labels import Room, placed
 from m4review.timeline.symbols import brush_of, pen_of
-from m4review.timeline.tracks import Span, Tracks
+from m4review.timeline.tracks import Tracks
 from m4review.timeline.words import LOOKS, ROLES, Clock, event_words
 
 _LABELS = 60
@@ -36,8 +37,6 @@ _NAME = 200
 """Pixels at 100 % for the items' names; whole names stand in the list."""
 _AXIS = 42
 """Pixels at 100 % of the time axis with its words."""
-_LINE = 19
-"""Pixels at 100 % from the words of one line to those of the next."""
 _BAR = 0.22
 """Half the thickness of a bar; tracks are 1 apart."""
 
@@ -75,7 +74,6 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self._drawn: list[Any] = []
         self._labels: list[Any] = []
         self._names = 0
-        self._lines: list[tuple[Any, int]] = []
         self.setAccessibleName("Timeline of the stay")
         self.setAccessibleDescription(
             "Left and Right go from event to event in time, Up and Down between tracks, plus and "
@@ -85,6 +83,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self.view = self.getPlotItem().vb
         self.view.invertY(True)
         self.view.setMouseEnabled(x=True, y=True)
+        self.edges = Edges(context)
         self._cross = [pyqtgraph.InfiniteLine(angle=angle, movable=False) for angle in (90, 0)]
         self._ring = pyqtgraph.ScatterPlotItem(pxMode=True)
         for each in (*self._cross, self._ring):
@@ -142,7 +141,8 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         theme, zoom = self._context.theme, self._context.zoom
         for item in (*self._drawn, *self._labels):
             self.removeItem(item)
-        self._drawn, self._labels, self._lines = [], [], []
+        self._drawn, self._labels = [], []
+        self.edges.forget()
         self.setBackground(theme.surface)
         self.axis.zoom = zoom
         for side in ("left", "bottom"):
@@ -167,7 +167,8 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             return
         names = [(n, self._short(name)) for n, name in enumerate(tracks.names)]
         self.getAxis("left").setTicks([names])
-        self._draw_spans(tracks)
+        for item in self.edges.draw(tracks, self.font(), self._tall):
+            self._keep(item)
         for number, role in enumerate(ROLES):
             if role in self.shown:
                 self._draw_role(tracks, number, role)
@@ -186,76 +187,17 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             return
         if names != self._room():
             self.draw()
-        for line, number in self._lines:
-            line.label.setPosition(self._place(number))
+        self.edges.place(self._tall)
 
     @property
     def _tall(self) -> int:
         """Pixels of the picture without its axis; before it is laid out they say nothing."""
         return max(int(self.height()), self._context.px(_HEIGHT)) - self._context.px(_AXIS)
 
-    def _place(self, number: int) -> float:
-        """How far down the words of a line stand, 0 to 1; those of the stay at the top."""
-        step = self._context.px(_LINE) / self._tall
-        return 0.6 * step if number < 0 else 1 - (0.6 + number % 6) * step
-
     def _short(self, name: str) -> str:
         """As much of a name as the axis has room for."""
         room = self._names - self._context.px(10)
         return QFontMetrics(self.font()).elidedText(name, Qt.TextElideMode.ElideMiddle, room)
-
-    def _draw_spans(self, tracks: Tracks) -> None:
-        theme = self._context.theme
-        tint = QColor(theme.selection)
-        tint.setAlpha(110)
-        for number, span in enumerate(tracks.windows):
-            if span.start is not None and span.end is not None:
-                region = pyqtgraph.LinearRegionItem(
-                    (span.start, span.end), movable=False, brush=tint,
-                    pen=pyqtgraph.mkPen(theme.accent, width=1.5 * self._context.zoom),
-                )  # fmt: skip
-                region.setZValue(-20)
-                region.setToolTip(as_written(span.words))
-                self._keep(region)
-            name = "window" if len(tracks.windows) == 1 else f"window {number + 1}"
-            self._edges(span, name, theme.accent, Qt.PenStyle.SolidLine, number)
-        if tracks.stay is not None:
-            self._edges(tracks.stay, "stay", theme.warn, Qt.PenStyle.DashDotLine, -1)
-        middle = sum(tracks.of_window()) / 2
-        for number, moment in enumerate(tracks.moments, start=len(tracks.windows)):
-            colour, style = (
-                (theme.different, Qt.PenStyle.DashLine) if moment.agent
-                else (theme.text, Qt.PenStyle.SolidLine)
-            )  # fmt: skip
-            left = moment.at > middle  # the words stand where there is room for them
-            self._line(moment.at, moment.words, colour, style, number, left=left, wide=2.2)
-
-    def _edges(self, span: Span, name: str, colour: str, style: Qt.PenStyle, number: int) -> None:
-        """Lines at a span's ends, with words."""
-        for at, which in ((span.start, "begins"), (span.end, "ends")):
-            if at is not None:
-                line = self._line(
-                    at, f"{name} {which}", colour, style, number, left=which == "ends"
-                )
-                line.setToolTip(as_written(span.words))
-
-    def _line(
-        self, at: float, words: str, colour: str, style: Qt.PenStyle, number: int, *,
-        left: bool, wide: float = 1.5,
-    ) -> Any:  # fmt: skip
-        """A line at a time, with words to its left or right; those of lower numbers lower."""
-        line = pyqtgraph.InfiniteLine(
-            at, angle=90, label=words,
-            pen=pyqtgraph.mkPen(colour, width=wide * self._context.zoom, style=style),
-            labelOpts={"position": self._place(number),
-                       "color": colour, "movable": False, "fill": self._context.theme.surface,
-                       "anchors": [(1, 0.5)] * 2 if left else [(0, 0.5)] * 2},
-        )  # fmt: skip
-        line.label.textItem.setFont(self.font())
-        line.setZValue(-10)
-        self._keep(line)
-        self._lines.append((line, number))
-        return line
 
     def _draw_role(self, tracks: Tracks, number: int, role: Role) -> None:
         look, zoom = LOOKS[role], self._context.zoom
@@ -289,6 +231,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         for item in self._labels:
             self.removeItem(item)
         self._labels = []
+        self.edges.turn(self.view)
         tracks, theme = self.tracks, self._context.theme
         if tracks is None:
             return
@@ -463,7 +406,9 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             return
         words = event_words(self.tracks.events[event], self.clock)
         self.pointed.emit(f"{when}  ·  " + words.replace("\n", "  ·  "))
-        QToolTip.showText(self.mapToGlobal(self.mapFromScene(at)), as_written(words), self)
+        QToolTip.showText(
+            self.mapToGlobal(self.mapFromScene(at)), as_written(in_lines(words)), self
+        )
 
     def _clicked(self, event: Any) -> None:
         found = self.nearest(event.scenePos())

@@ -9,8 +9,8 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from engine.diagnosis.lineage import CellLineage, Event, Value
-from m4review.timeline.words import ROLES, Clock
+from engine.diagnosis.lineage import CellLineage, Event, Value, Window
+from m4review.timeline.words import ROLES, Clock, is_moment
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -34,6 +34,13 @@ class Span:
     """Hours; None when open."""
     words: str
     """What it is."""
+    empty: bool = False
+    """It ends where it begins and leaves that moment out."""
+
+    @property
+    def is_moment(self) -> bool:
+        """Does it end where it begins?"""
+        return self.start is not None and self.start == self.end
 
 
 @dataclass(frozen=True)
@@ -161,18 +168,28 @@ def lay_out(lineage: CellLineage, clock: Clock, agent: Value = None) -> Tracks:
         dtype=float,
     )
     value = np.array([nan if e.number is None else e.number for e in events], dtype=float)
-    spans: dict[tuple[float | None, float | None], list[str]] = {}
-    for window in lineage.windows:
-        ends = tuple(None if at is None else clock.hours(at) for at in (window.start, window.end))
-        rules = spans.setdefault((ends[0], ends[1]), [])
-        if window.rule not in rules:
-            rules.append(window.rule)
-    windows = tuple(Span(*ends, "\n".join(rules)) for ends, rules in spans.items())
+    windows = _windows(lineage.windows, clock)
     begin, over = (None if at is None else clock.hours(at) for at in lineage.stay)
     stay = None if begin is None and over is None else Span(begin, over, "Stay")
     height = _heights(track, end, value, len(names))
     moments = _moments(lineage.value, agent, clock)
     return Tracks(events, names, track, start, end, height, role, windows, stay, moments)
+
+
+def _windows(windows: Sequence[Window], clock: Clock) -> tuple[Span, ...]:
+    """Each span once, with the rules of all windows that are it."""
+    spans: dict[tuple[float | None, float | None], list[Window]] = {}
+    for window in windows:
+        start, end = (None if at is None else clock.hours(at) for at in (window.start, window.end))
+        spans.setdefault((start, end), []).append(window)
+    return tuple(
+        Span(
+            *ends,
+            "\n".join(dict.fromkeys(window.rule for window in same)),
+            empty=is_moment(same[0]) and all(any(window.without) for window in same),
+        )
+        for ends, same in spans.items()
+    )
 
 
 def _moments(reference: Value, agent: Value, clock: Clock) -> tuple[Moment, ...]:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QProgressBar,
+    QPushButton,
     QSplitter,
     QStackedWidget,
     QTabWidget,
@@ -23,6 +24,7 @@ from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
 from m4review.app.jobs import Progress
 from m4review.app.links import Place
+from m4review.app.tips import as_written, in_lines
 from m4review.app.widgets import (
     ColumnScroll,
     ElidedLabel,
@@ -34,6 +36,7 @@ from m4review.app.widgets import (
 )
 from m4review.diff.words import words_of
 from m4review.timeline.events import EventList, RoleChips
+from m4review.timeline.finding import EventDetail, EventFinder
 from m4review.timeline.form import CellChooser
 from m4review.timeline.panels import AgentSqlPanel, StepsPanel, ValuePanel
 from m4review.timeline.plot import Timeline
@@ -64,6 +67,9 @@ class TimelineScreen(Screen):
         self.chips = RoleChips(context)
         self.plot = Timeline(context)
         self.events = EventList(context)
+        self._ranges: list[QPushButton] = []
+        self.finder = EventFinder(context)
+        self.detail = EventDetail(context)
         self.pointed = ElidedLabel("", "muted")
         self.pointed.setAccessibleName("What is pointed at")
         self.values = ValuePanel(context)
@@ -126,6 +132,7 @@ class TimelineScreen(Screen):
         """What needs some height to be of use has it at any zoom."""
         self.plot.setMinimumHeight(self.context.px(260))
         self.events.setMinimumHeight(self.context.px(120))
+        self.detail.setMinimumHeight(self.context.px(76))
         self.panels.setMinimumHeight(self.context.px(240))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -155,25 +162,32 @@ class TimelineScreen(Screen):
             ("Stay", plot.fit_stay, "Fit the stay (F)"),
             ("All", plot.fit_all, "Fit everything (A)"),
         ):
-            self.chips.add(button(context, text, does, tip=tip))
+            self._ranges.append(button(context, text, does, tip=tip))
         for icon, factor, tip in (
             ("zoom-in", 0.7, "Closer (+)"),
             ("zoom-out", 1 / 0.7, "Wider (−)"),
         ):
             each = button(context, "", partial(plot.zoom_by, factor), icon=icon, tip=tip)
             each.setAccessibleName(tip.partition(" ")[0])
-            self.chips.add(each)
+            self._ranges.append(each)
+        for one in self._ranges:
+            self.chips.add(one)
         rows.addWidget(self.chips)
-        self._no_times = label(
-            "None of these rows has a time, so there is no picture; they stand in the list.",
-            "muted",
-        )
+        self._no_times = ElidedLabel("No row has a time: there is a list, but no picture.", "muted")
         rows.addWidget(self._no_times)
         halves = QSplitter(Qt.Orientation.Vertical)
         halves.setChildrenCollapsible(False)
         halves.addWidget(plot)
-        halves.addWidget(self.events)
-        halves.setSizes([context.px(380), context.px(200)])
+        below = QWidget()
+        lines = QVBoxLayout(below)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(0)
+        lines.addWidget(self.finder)
+        lines.addWidget(self.events, 1)
+        halves.addWidget(below)
+        halves.addWidget(self.detail)
+        halves.setStretchFactor(1, 1)
+        halves.setSizes([context.px(300), context.px(200), context.px(110)])
         rows.addWidget(halves, 1)
         rows.addWidget(self.pointed)
         return left
@@ -182,7 +196,7 @@ class TimelineScreen(Screen):
         model = self.model
         model.changed.connect(self._fill)
         model.form_changed.connect(self._fill_form)
-        model.roles_changed.connect(self._fill_events)
+        model.listed_changed.connect(self._fill_events)
         model.event_changed.connect(self._chosen)
         model.key_found.connect(self.chooser.fill_key)
         model.busy_changed.connect(self._busy)
@@ -190,8 +204,10 @@ class TimelineScreen(Screen):
         model.failed.connect(self._failed)
         self.chips.toggled.connect(model.toggle_role)
         self.plot.chosen.connect(model.choose)
-        self.plot.pointed.connect(self.pointed.setText)
+        self.plot.pointed.connect(self._point)
         self.events.chosen.connect(model.choose)
+        self.finder.sought.connect(model.seek)
+        self.finder.left.connect(self._to_list)
         self.agent.step_asked.connect(self._show_step)
         self.values.column_asked.connect(self._go_to_column)
         self.chooser.asked.connect(self.context.go)
@@ -230,11 +246,13 @@ class TimelineScreen(Screen):
 
     def bind(self, actions: Actions) -> None:
         actions.bind("run.diff", self._diff if self.diff_button.isVisible() else None)
+        actions.bind("app.find", self._find)
         if self._stack.currentWidget() is self._splitter:
             self.plot.setFocus()
 
     def leave(self, actions: Actions) -> None:
-        actions.bind("run.diff", None)
+        for name in ("run.diff", "app.find"):
+            actions.bind(name, None)
 
     def close_down(self) -> None:
         self.model.cancel()
@@ -295,6 +313,7 @@ class TimelineScreen(Screen):
             QTimer.singleShot(0, self, self._share)  # only now it has a size to be shared
         self._stack.setCurrentWidget(self._splitter if page is not None else self.empty)
         self.pointed.setText("")
+        self.finder.field.clear()
         self.plot.show_tracks(model.tracks, model.clock)
         self.chips.show_counts(model.counts)
         self._fill_events()
@@ -319,6 +338,9 @@ class TimelineScreen(Screen):
         self.column.setCurrentText(lineage.column)
         timed = len(model.tracks.names) > 0 if model.tracks is not None else False
         self.plot.setVisible(timed)
+        for each in self._ranges:
+            each.setVisible(timed)
+        self.chips.need_height()
         self._no_times.setVisible(not timed)
         if self.isVisible():
             (self.plot if timed else self.events).setFocus()
@@ -330,10 +352,35 @@ class TimelineScreen(Screen):
     def _fill_events(self) -> None:
         page = self.model.page
         events = page.lineage.events if page is not None else ()
-        self.events.show_events([(n, events[n]) for n in self.model.listed], self.model.clock)
+        listed = self.model.listed
+        self.events.show_events([(n, events[n]) for n in listed], self.model.clock)
+        self.finder.show_count(len(listed), len(self.model.of_roles))
         self.plot.show_roles(self.model.roles)
         self.events.select(self.model.current)
+        self._fill_detail()
 
     def _chosen(self, event: int) -> None:
         self.plot.select(event)
         self.events.select(event)
+        self._fill_detail()
+
+    def _fill_detail(self) -> None:
+        """The chosen row in full, while it is in the list."""
+        page, chosen = self.model.page, self.model.current
+        listed = page is not None and self.events.records.row_of(chosen) >= 0
+        event = page.lineage.events[chosen] if page is not None and listed else None
+        self.detail.show_event(event, self.model.clock)
+
+    def _point(self, words: str) -> None:
+        self.pointed.setText(words)
+        self.pointed.setToolTip(as_written(in_lines(words)))
+
+    def _find(self) -> None:
+        self.finder.field.setFocus()
+        self.finder.field.selectAll()
+
+    def _to_list(self) -> None:
+        """From the words that were typed to the rows that have them."""
+        self.events.setFocus()
+        if not self.events.currentIndex().isValid() and self.events.records.rowCount():
+            self.events.selectRow(0)

@@ -16,7 +16,7 @@ from m4review.app.jobs import JobHandle, JobRunner
 from m4review.app.links import Place
 from m4review.timeline.cell import CellForm, CellPage, load_cell, load_form, some_key
 from m4review.timeline.tracks import Tracks, lay_out
-from m4review.timeline.words import ROLES, Clock, clock_of
+from m4review.timeline.words import ROLES, Clock, clock_of, searched
 
 if TYPE_CHECKING:
     from engine.workbench import Workbench
@@ -34,8 +34,8 @@ class TimelineViewModel(QObject):
     """Another cell is shown, or none (while one is being looked up)."""
     form_changed = Signal()
     """What can be chosen from is there."""
-    roles_changed = Signal()
-    """Other roles are shown."""
+    listed_changed = Signal()
+    """Other roles are shown, or other words sought."""
     event_changed = Signal(int)
     """Another event is chosen; -1 for none."""
     key_found = Signal(object)
@@ -55,6 +55,8 @@ class TimelineViewModel(QObject):
         self.tracks: Tracks | None = None
         self.form: CellForm | None = None
         self.roles: frozenset[Role] = frozenset(ROLES)
+        self.sought: tuple[str, ...] = ()
+        self._texts: list[str] | None = None
         self.current = -1
         self._known: dict[Place, Laid] = {}
         self._loading: JobHandle | None = None
@@ -72,6 +74,7 @@ class TimelineViewModel(QObject):
             self._show(known)
             return
         self.page, self.clock, self.tracks, self.current = None, None, None, -1
+        self._texts = None
         self.changed.emit()
         if not place.column:
             return
@@ -108,7 +111,7 @@ class TimelineViewModel(QObject):
 
     def _show(self, laid: Laid) -> None:
         self.page, self.clock, self.tracks = laid
-        self.current = -1
+        self.current, self._texts = -1, None
         self.changed.emit()
 
     @property
@@ -183,11 +186,31 @@ class TimelineViewModel(QObject):
         roles = self.roles | {role} if on else self.roles - {role}
         if roles != self.roles:
             self.roles = roles
-            self.roles_changed.emit()
+            self.listed_changed.emit()
+
+    def seek(self, text: str) -> None:
+        """List only the events that have all of these words, in any of their parts."""
+        words = tuple(text.casefold().split())
+        if words != self.sought:
+            self.sought = words
+            self.listed_changed.emit()
 
     @property
     def listed(self) -> list[int]:
-        """Numbers of the events that are shown, in order of time."""
+        """Numbers of the events that are listed, in order of time."""
+        if self.page is None:
+            return []
+        shown = self.of_roles
+        if not self.sought:
+            return shown
+        if self._texts is None:
+            self._texts = [searched(event) for event in self.page.lineage.events]
+        texts = self._texts
+        return [n for n in shown if all(word in texts[n] for word in self.sought)]
+
+    @property
+    def of_roles(self) -> list[int]:
+        """Numbers of the events of the roles that are shown, whatever is sought."""
         if self.page is None:
             return []
         events = self.page.lineage.events

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,6 +13,13 @@ from m4review.diff.words import words_of
 
 ROLES: tuple[Role, ...] = ("decisive", "entered", "outside", "rejected", "missed")
 """In the order in which they are shown."""
+
+NO_TIME = "no time recorded"
+_BREAK = "\u200b"
+"""Takes no room, and a line may end there."""
+
+_JOINT = re.compile(r"[._(,](?=\w)")
+_WORD = re.compile(rf"[^\s{_BREAK}]{{30}}")
 
 
 @dataclass(frozen=True)
@@ -104,15 +112,50 @@ def value_words(event: Event) -> str:
     return f"{words_of(event.value)} {event.unit}".rstrip()
 
 
+def breakable(text: str) -> str:
+    """A rule or name that can be broken into lines where SQL is; no word is too long for a line."""
+    return _WORD.sub(rf"\g<0>{_BREAK}", _JOINT.sub(rf"\g<0>{_BREAK}", text))
+
+
+def searched(event: Event) -> str:
+    """Everything that an event can be found by, in small letters."""
+    parts = (
+        LOOKS[event.role].words, event.item, event.item_id, value_words(event), event.table,
+        " ".join(event.rule.split()), *event.columns, "" if event.start else NO_TIME,
+    )  # fmt: skip
+    return "\n".join(parts).casefold()
+
+
 def event_words(event: Event, clock: Clock) -> str:
     """An event in some lines, for a tool tip."""
     look = LOOKS[event.role]
-    when = clock.told(event.start) if event.start else "no time recorded"
+    when = clock.told(event.start) if event.start else NO_TIME
     if event.end is not None:
         when += f" to {clock.told(event.end)}"
     lines = [f"{event.item or event.table}: {value_words(event)}", when, f"{look.words}: "]
     lines[-1] += event.rule or look.about
     return "\n".join(lines)
+
+
+def is_moment(window: Window) -> bool:
+    """Does the window begin and end at the same time?"""
+    return window.start is not None and window.start == window.end
+
+
+def span_words(window: Window, clock: Clock) -> str:
+    """A window as times of the source."""
+    if is_moment(window):
+        at = clock.told(window.start)
+        if any(window.without):
+            return f"{at}: it ends where it begins and leaves that out, so that nothing is in it"
+        return f"{at} alone: it ends where it begins"
+    if window.start is None and window.end is None:
+        return "any time"
+    if window.start is None:
+        return f"up to {clock.told(window.end)}"
+    if window.end is None:
+        return f"from {clock.told(window.start)} on"
+    return f"{clock.told(window.start)} to {clock.told(window.end)}"
 
 
 def window_words(window: Window, stay: tuple[datetime | None, datetime | None]) -> str:
@@ -125,6 +168,8 @@ def window_words(window: Window, stay: tuple[datetime | None, datetime | None]) 
         number = (at - admitted).total_seconds() / 3600
         return f"{number:+.4g} h".replace("-", "−") if number else "0 h"
 
+    if is_moment(window):
+        return f"{hours(window.start or admitted)} from unit admission"
     if window.start is None or window.end is None:
         return (
             f"from {hours(window.start)} on"

@@ -29,7 +29,13 @@ from m4review.app.window import MainWindow
 from m4review.diagnosis.panels import ProposalsPanel
 from m4review.diagnosis.view import DiagnosisScreen
 from m4review.diagnosis.viewmodel import scopes_of
-from m4review.diagnosis.words import FAULTS, summary_words
+from m4review.diagnosis.words import (
+    FAULTS,
+    NOTHING_FITS,
+    NOTHING_YET,
+    nothing_departs,
+    summary_words,
+)
 from m4review.diff.view import DiffScreen
 
 SIGNATURE = Signature(
@@ -135,6 +141,60 @@ def test_every_finding_leads_to_its_rows_in_the_diff(
     window.context.went.connect(asked.append)
     screen.signature_panel.row_asked.emit(9)
     assert asked == [Place("diff", "some-run", 9)]
+
+
+RIGHT = replace(
+    FOUND, mismatches=0, ranked=(), unexplained=0, columns=(), segments=(), proposals=(), notes=(),
+    keys=KeyDiagnosis(0, 0, 0, (), NO_ROWS),
+)  # fmt: skip
+
+
+@pytest.mark.gui
+def test_of_a_run_that_is_all_right_it_says_that_nothing_departs(
+    open_window: Callable[..., MainWindow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window()
+    screen = window.screens["diagnosis"]
+    assert isinstance(screen, DiagnosisScreen)
+    found = {"right-run": RIGHT, "other-run": FOUND}
+    workbench = window.context.workbench
+    monkeypatch.setattr(workbench, "diff_of", lambda run_id, job: Path(__file__))
+    monkeypatch.setattr(workbench, "diagnose_run", lambda run_id, **_: found[run_id])
+
+    def said() -> list[str]:
+        settle(window)
+        return [each.text() for each in screen.findChildren(QLabel) if each.isVisible()]
+
+    for _ in range(2):  # at first, and where it is remembered
+        window.go(Place("diagnosis", "right-run"))
+        assert "Nothing departs from the reference" in said()
+        assert not screen.tabs.isVisible()
+        window.go(Place("task", "mimic-sofa-24h"))
+    window.go(Place("diagnosis", "other-run"))
+    assert "Nothing departs from the reference" not in said()
+    assert screen.tabs.isVisible()
+
+
+def test_an_output_is_all_right_only_with_its_keys_and_once_all_was_tested() -> None:
+    assert nothing_departs(RIGHT)
+    assert not nothing_departs(FOUND)
+    assert not nothing_departs(replace(RIGHT, complete=False))
+    assert not nothing_departs(replace(RIGHT, keys=KeyDiagnosis(0, 0, 1, (), NO_ROWS)))
+
+
+@pytest.mark.gui
+def test_where_no_signature_fits_the_place_beside_the_list_says_so(
+    open_window: Callable[..., MainWindow],
+) -> None:
+    screen = open_window().screens["diagnosis"]
+    assert isinstance(screen, DiagnosisScreen)
+    none = replace(FOUND, ranked=(), columns=(replace(FOUND.columns[0], signatures=()),))
+    for complete, words in ((False, NOTHING_YET), (True, NOTHING_FITS)):
+        screen.model.diagnosis = replace(none, complete=complete)
+        screen.model.scopes = scopes_of(screen.model.diagnosis)
+        screen.model.changed.emit()
+        assert words in [each.text() for each in screen.signature_panel.findChildren(QLabel)
+                         if not each.isHidden()]  # fmt: skip
 
 
 @pytest.mark.gui

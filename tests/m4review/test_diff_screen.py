@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -16,6 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractSlider,
     QLabel,
+    QPushButton,
     QScrollArea,
     QStyle,
     QStyleOptionSlider,
@@ -25,10 +27,15 @@ from PySide6.QtWidgets import (
 from m4review.app.start import wait
 from m4review.app.window import MainWindow
 from m4review.diff import viewmodel
+from m4review.diff.detail import Cell, RowDetail
+from m4review.diff.layout import CellStatus, KeyStatus
 from m4review.diff.panels import ValueLabel
 from m4review.diff.query import Kind
 from m4review.diff.reader import DiffFile
+from m4review.diff.row_panel import RowPanel
 from m4review.diff.view import DiffScreen
+from m4review.diff.words import difference_words
+from m4review.timeline.link import NOT_OURS, NOWHERE
 
 pytestmark = pytest.mark.gui
 ROWS = 3_000
@@ -581,6 +588,46 @@ def test_a_long_value_is_whole_in_the_row_panel_and_copied_whole(
     assert panel is not None
     assert panel.widget().width() <= panel.viewport().width(), "no card is cut at its side"
     value.deleteLater()
+
+
+def test_a_difference_below_zero_has_a_minus_and_is_copied_with_a_hyphen(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    cell = Cell("score", "12", "10", CellStatus.DIFFERENT, difference_words(12, 10))
+    panel = RowPanel(window.context)
+    panel.setParent(screen)
+    panel.show_row(RowDetail(3, KeyStatus.MATCHED, (("stay_id", "1"),), (cell,)))
+    panel.show()
+    settle(window)
+    copied: list[str] = []
+    panel.copy_asked.connect(copied.append)
+    shown = next(each for each in panel.findChildren(ValueLabel) if each.whole == "−2")
+    shown.setSelection(0, 2)
+    QTest.keyClick(shown, Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert copied == ["-2"]
+    panel.deleteLater()
+
+
+def test_where_a_value_is_from_can_be_asked_of_rows_that_the_reference_has(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    ask = next(
+        each for each in screen.row_panel.findChildren(QPushButton)
+        if each.accessibleName() == "Where is it from?"
+    )  # fmt: skip
+    assert ask.isEnabled()
+    usual = ask.toolTip()
+    assert "source rows" in usual
+    for does, enabled, tip in (
+        (lambda: screen.model.go_to_row(7), False, NOT_OURS),  # extra
+        (lambda: screen.model.go_to_row(8), True, usual),
+        (lambda: screen.model.set_text("there is no such stay"), False, NOWHERE),
+        (screen.model.clear, True, usual),
+        (screen.close_down, False, NOWHERE),
+    ):
+        does()
+        until(window, partial(lambda on: ask.isEnabled() is on, enabled))
+        assert ask.toolTip() == tip
 
 
 def test_buttons_share_the_first_line_with_the_filters_where_it_has_room(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -9,9 +10,9 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 from app_window import settle
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QScrollArea
 
 from engine.agents.traces import TraceStep
 from engine.catalogue.task import find_task
@@ -29,6 +30,7 @@ from m4review.timeline.words import (
     ROLES,
     clock_of,
     event_words,
+    span_words,
     verified_words,
     window_words,
 )
@@ -150,6 +152,22 @@ def test_a_window_is_told_from_the_admission_on() -> None:
     assert window_words(window, (None, None)) == ""
 
 
+def test_a_window_without_length_is_told_as_one_moment() -> None:
+    window = Window(IN, IN, "charttime = intime")
+    stay = (IN, IN + timedelta(days=2))
+    clock = clock_of(cell(), offsets=False)
+    assert span_words(window, clock) == "2150-03-01 14:30 alone: it ends where it begins"
+    assert window_words(window, stay) == "0 h from unit admission"
+    left_out = replace(window, without=(False, True))
+    assert "nothing is in it" in span_words(left_out, clock)
+    for given, empty in (((window,), False), ((left_out,), True), ((left_out, window), False)):
+        (span,) = lay_out(replace(cell(), windows=given), clock).windows
+        assert (span.is_moment, span.empty) == (True, empty)
+    longer = replace(window, end=IN + timedelta(hours=1), without=(True, True))
+    assert span_words(longer, clock) == "2150-03-01 14:30 to 2150-03-01 15:30"
+    assert not lay_out(replace(cell(), windows=(longer,)), clock).windows[0].empty
+
+
 def test_values_are_written_where_they_cover_nothing_that_counts() -> None:
     lineage = cell(
         event("decisive", 1, "Endotracheal tube", item="Device", unit=""),
@@ -263,6 +281,39 @@ def test_picture_and_list_choose_each_other_and_roles_can_be_left_out(
     assert screen.plot.view.viewRange()[0] == pytest.approx([left, right])
 
 
+def edges(screen: TimelineScreen) -> list[tuple[str, bool]]:
+    """The words at lines, and whether they stand left of their line; from left to right."""
+    screen.plot._label()
+    found = [
+        (line.value(), line.label.format, line.label.anchors[0][0] == 1)
+        for line, number in screen.plot.edges.lines
+        if number >= 0 and line.label.isVisible()
+    ]
+    return [(words, left) for _, words, left in sorted(found)]
+
+
+@pytest.mark.gui
+def test_a_window_without_length_is_one_line_and_a_narrow_one_reads_from_left_to_right(
+    screen: TimelineScreen,
+) -> None:
+    lineage = replace(cell(event("decisive", 2, 120.0)), windows=(Window(IN, IN, "= intime"),))
+    show(screen, page_of(lineage))
+    settle(screen.window())
+    assert edges(screen) == [("window: this moment alone", False)]
+    hour = replace(lineage, windows=(Window(IN, IN + timedelta(hours=1), "in the first hour"),))
+    page = page_of(hour)
+    show(screen, replace(page, place=replace(page.place, row=4)))
+    settle(screen.window())
+    screen.plot._fit((14.4, 15.7))
+    assert edges(screen) == [("window begins", False), ("window ends", True)]
+    screen.plot._fit((0, 300))
+    assert edges(screen) == [("window", False)]
+    screen.plot._fit((-300, 16))
+    assert edges(screen) == [("window", True)]
+    screen.plot._fit((14.4, 15.7))
+    assert edges(screen) == [("window begins", False), ("window ends", True)]
+
+
 @pytest.mark.gui
 def test_both_values_the_arithmetic_and_the_agents_sql_stand_beside_it(
     screen: TimelineScreen,
@@ -293,6 +344,112 @@ def test_rows_without_a_time_are_listed_and_the_picture_says_so(screen: Timeline
     assert screen.plot.isHidden()
     assert not screen._no_times.isHidden()
     assert screen.events.records.rowCount() == 1
+
+
+RULE = (
+    "not met: (culture.charttime IS NOT NULL AND ordered.starttime > culture.charttime AND "
+    "ordered.starttime <= culture.charttime + INTERVAL 72 HOURS) OR (culture.charttime IS NULL AND "
+    "ordered.starttime >= CAST(culture.chartdate AS TIMESTAMP) AND ordered.starttime <= "
+    "CAST(culture.chartdate AS TIMESTAMP) + INTERVAL 96 HOURS) OR (ordered.starttime IS NOT NULL "
+    "AND culture.spec_type_desc NOT IN ('SCREEN', 'VIRAL CULTURE', 'Blood (EBV)', 'Blood (CMV AB)')"
+    " AND ordered.antibiotic_route_as_written = 'IV' AND ordered.drug_type IN ('MAIN', 'ADDITIVE'))"
+)
+
+
+def diagnoses(rule: str = RULE) -> list[Event]:
+    """Sixty diagnoses of an admission: every tenth is used, the others were refused by a rule."""
+    return [
+        event(
+            "decisive" if at % 10 == 4 else "rejected", None, f"E{100 + at}", unit="",
+            table="mimiciv_hosp.diagnoses_icd", item_id=f"E{100 + at}",
+            item=("Acute kidney failure", "Sepsis", "Type 2 diabetes mellitus")[at % 3],
+            rule="" if at % 10 == 4 else rule,
+        )
+        for at in range(60)
+    ]  # fmt: skip
+
+
+def listed(screen: TimelineScreen) -> list[Event]:
+    """The events of the list from top to bottom."""
+    records = [screen.events.records.record(at) for at in range(screen.events.records.rowCount())]
+    return [record[1] for record in records if record is not None]
+
+
+@pytest.mark.gui
+def test_among_many_rows_without_a_time_the_used_ones_come_first_and_words_find_the_others(
+    screen: TimelineScreen,
+) -> None:
+    show(screen, page_of(cell(*diagnoses(), event("outside", 3))))
+    roles = [each.role for each in listed(screen)]
+    assert roles == ["outside", *["decisive"] * 6, *["rejected"] * 54]
+    model = screen.events.records
+    assert [model.index(at, 0).data() for at in (0, 1, 60)] == ["outside", "used", "rejected"]
+    assert model.index(1, 1).data() == "no time recorded"
+    screen.events.selectRow(1)
+    assert screen.detail.head.text().startswith("used: ")
+    assert screen.finder.count.text() == "61 rows"
+    QTest.keyClicks(screen.finder.field, "Rejected SEPSIS")
+    found = listed(screen)
+    assert {(each.role, each.item) for each in found} == {("rejected", "Sepsis")}
+    assert screen.finder.count.text() == f"{len(found)} of 61 rows"
+    assert screen.detail.head.isHidden()  # the chosen row is not listed
+    QTest.keyClick(screen.finder.field, Qt.Key.Key_Return)
+    assert screen.detail.head.text().replace("\u200b", "").startswith("rejected: Sepsis, E1")
+    QTest.keyClick(screen.finder.field, Qt.Key.Key_Escape)
+    assert len(listed(screen)) == 61
+    QTest.keyClicks(screen.finder.field, "no such words")
+    assert listed(screen) == []
+    page = page_of(cell(*diagnoses()))
+    show(screen, replace(page, place=replace(page.place, row=9)))
+    assert (screen.finder.field.text(), len(listed(screen))) == ("", 60)
+    assert screen.events.isColumnHidden(1)  # no row has a time
+
+
+@pytest.mark.gui
+@pytest.mark.parametrize("rule", [RULE, "x" * 600])
+def test_a_long_rule_is_cut_with_a_sign_and_whole_below_and_makes_nothing_wider(
+    screen: TimelineScreen, rule: str
+) -> None:
+    window = screen.window()
+
+    def width() -> int:
+        settle(window)
+        return screen.minimumSizeHint().width()
+
+    lineage = replace(cell(*diagnoses("short")), windows=(Window(IN, None, "short"),))
+    show(screen, page_of(lineage))
+    screen.events.selectRow(20)
+    before = width()
+    page = page_of(replace(cell(*diagnoses(rule)), windows=(Window(IN, None, rule),)))
+    show(screen, replace(page, place=replace(page.place, row=9)))
+    screen.events.selectRow(20)
+    assert width() == before
+    cut = screen.events.records.index(20, 4)
+    assert cut.data().endswith("…")
+    assert screen.events.columnWidth(5) <= screen.context.px(250)
+    assert " ".join(cut.data(Qt.ItemDataRole.ToolTipRole).split()) == rule
+    assert screen.detail.rule.text().replace("\u200b", "") == rule
+    inside = screen.detail.findChild(QScrollArea)
+    assert inside is not None
+    assert inside.widget().width() <= inside.viewport().width()
+
+
+@pytest.mark.gui
+@pytest.mark.parametrize("times", [(None,), (None, 3.0)])
+def test_in_a_narrow_window_nothing_lies_over_anything(
+    screen: TimelineScreen, times: tuple[float | None, ...]
+) -> None:
+    window = screen.window()
+    window.resize(620, 560)
+    show(screen, page_of(cell(*(event("decisive", at) for at in times))))
+    settle(window)
+    parts = [each for each in (screen.chips, screen.plot, screen.finder, screen.events,
+                               screen.detail) if each.isVisible()]  # fmt: skip
+    places = [QRect(each.mapTo(screen, QPoint()), each.size()) for each in parts]
+    assert len(places) == 3 + len(times)
+    for upper, lower in itertools.pairwise(places):
+        assert upper.bottom() < lower.top()
+    assert screen.chips.height() >= screen.chips.heightForWidth(screen.chips.width())
 
 
 @pytest.mark.gui

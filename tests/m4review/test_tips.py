@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtGui import Qt, QTextDocument
 
 import m4review
-from m4review.app.tips import as_written
+from m4review.app.tips import as_written, in_lines
 
 pytestmark = pytest.mark.gui
 HOSTILE = '<img src="file:///etc/hostname"><b>7 mg</b>\n  a < b & c'
@@ -30,6 +30,16 @@ def test_what_looks_like_html_is_shown_letter_by_letter() -> None:
     assert not any(part.isImageFormat() for part in shown.allFormats())
     shown.setHtml(HOSTILE)
     assert any(part.isImageFormat() for part in shown.allFormats())  # as it would have been
+
+
+def test_a_tip_is_never_as_wide_as_the_screen() -> None:
+    rule = "not met: (" + "a.charttime > b.charttime AND " * 20 + "a.x = 1)"
+    lines = in_lines(f"Rule\n{rule}").split("\n")
+    assert lines[0] == "Rule"
+    assert max(map(len, lines)) <= 88
+    assert " ".join(lines[1:]) == rule
+    for text in ("", "7 mg", "two\nlines", "x" * 200):
+        assert in_lines(text) == text
 
 
 def shown_tips() -> Iterator[tuple[str, ast.expr]]:

@@ -16,7 +16,7 @@ from engine.workbench import BackendInfo, ReferenceState, RunSummary, Workbench
 from m4review.app.jobs import JobRunner
 from m4review.app.settings import Settings
 from m4review.data.viewmodel import DataViewModel, name_for, size_words
-from m4review.diff.words import signed_duration
+from m4review.diff.words import difference_words, plain_sign, signed_duration
 from m4review.launcher.viewmodel import Facts, LauncherViewModel, load_facts
 from m4review.run.words import (
     REASONS,
@@ -270,3 +270,16 @@ def test_sizes(size: int, words: str) -> None:
 )
 def test_differences_of_times(seconds: float, words: str) -> None:
     assert signed_duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("reference", "agent", "words"),
+    [(12, 10, "−2"), (10, 12.5, "+2.5"), (1, 0.99999, "−1e−05"), (0.0, -0.0, "+0"), (1, "0", "")],
+)
+def test_differences_of_numbers(reference: object, agent: object, words: str) -> None:
+    assert difference_words(reference, agent) == words
+
+
+def test_a_difference_is_copied_with_the_sign_that_other_programs_read() -> None:
+    assert plain_sign("−1e−05") == "-1e-05"
+    assert plain_sign("−1 d 1 h") == "-1 d 1 h"

@@ -51,7 +51,8 @@ def times(stage: Stage) -> None:
 
 @scene("diagnosis-none", "A run without a mistake", "charlson")
 def none(stage: Stage) -> None:
-    _tabs(stage, "charlson")
+    stage.go(Place("diagnosis", stage.runs["charlson"]))
+    stage.shot()
 
 
 @scene("diagnosis-scope", "One column alone, another signature, and its rows in the diff",
