@@ -6,7 +6,7 @@ Only reads our own SQL; nothing is run here.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import sqlglot
@@ -104,21 +104,23 @@ class Block:
         """The SELECT from FROM on, without ORDER BY and LIMIT."""
         return self.without()
 
-    def without(self, *more: str) -> str:
+    def without(self, *parts: str, more: Iterable[exp.Expr] = ()) -> str:
         """The body, further parts left out.
 
         Args:
-            more: parts by their names in sqlglot, e.g. ``qualify``.
+            parts: their names in sqlglot, e.g. ``qualify``.
+            more: conditions that its rows have to meet beside WHERE.
         """
-        left_out = ("with_", "expressions", "distinct", "order", "limit", *more)
-        parts = {
+        left_out = ("with_", "expressions", "distinct", "order", "limit", *parts)
+        kept = {
             name: [p.copy() for p in part] if isinstance(part, list) else part.copy()
             for name, part in self.select.args.items()
             if name not in left_out and part
         }
-        text = exp.Select(expressions=[exp.Literal.number(1)], **parts).sql(
-            dialect="duckdb", comments=False
-        )
+        select = exp.Select(expressions=[exp.Literal.number(1)], **kept)
+        for condition in more:
+            select.where(condition.copy(), copy=False)
+        text = select.sql(dialect="duckdb", comments=False)
         return text.removeprefix("SELECT 1")
 
     def met(self, alias: str) -> tuple[exp.Expr, ...]:
@@ -129,6 +131,14 @@ class Block:
 
 Source = str | tuple[Block, ...]
 """A table (``schema.table``), or the SELECTs of a CTE or subquery (several for a UNION)."""
+
+
+def below(source: Source, columns: Columns) -> tuple[Block, ...]:
+    """The SELECTs that make a relation's rows; none for a table of the source."""
+    if not isinstance(source, str):
+        return source
+    schema, _, name = source.partition(".")
+    return blocks_of(concept_graph().concepts[name], columns) if schema == DERIVED else ()
 
 
 def conjuncts(expression: exp.Expr) -> list[exp.Expr]:

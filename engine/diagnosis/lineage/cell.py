@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,11 +17,12 @@ from engine.concepts.graph import concept_graph
 from engine.concepts.query import Query
 from engine.diagnosis.lineage.annotate import Mode
 from engine.diagnosis.lineage.blocks import blocks_of
-from engine.diagnosis.lineage.candidates import Looked, candidates
+from engine.diagnosis.lineage.candidates import ELSEWHERE, Looked, candidates
 from engine.diagnosis.lineage.events import Part, events
 from engine.diagnosis.lineage.extract import Extract, extract
 from engine.diagnosis.lineage.leaves import FRAME, leaves
 from engine.diagnosis.lineage.lookups import PERSON
+from engine.diagnosis.lineage.lost import lost
 from engine.diagnosis.lineage.model import EPOCH, CellLineage, Value
 from engine.diagnosis.lineage.scope import NOTHING, ROW, Relation, hidden, joined
 from engine.diagnosis.lineage.similar import Read, similar
@@ -71,13 +72,17 @@ def trace_cell(
         trails = leaves(block, column, part.columns)
         whose = _identifiers(con, key)
         spans = {leaf: [windows(con, t, whose) for t in each] for leaf, each in trails.items()}
-        unmet = unmet_on_the_way(Ways(con, part, job), trails, whose)
+        ways = Ways(con, part, job)
+        unmet = unmet_on_the_way(ways, trails, whose)
         looked = candidates(con, spans, unmet, admission=whose.get("hadm_id"), others=others)
         beside = cell.beside(con)
         job.progress("lineage", 3, 4, "Computing it again from the rows found")
         before = set(entered)
         decisive, entered, verified = cell.fewest(decisive, entered, looked, value, others)
         parts = looked.placed(decisive, entered, beside)
+        unknown = frozenset(a for a, p in parts.items() if p.rule == ELSEWHERE)
+        for address, rule in lost(ways, block, column, part.columns, key, rows=unknown).items():
+            parts[address] = replace(parts[address], rule=rule)
         parts |= {address: Part("decisive") for address in decisive - set(parts)}
         parts |= {address: Part("entered") for address in entered - before - set(parts)}
         parts |= similar(con, spans, set(parts), _read(query, part))

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from engine.concepts.graph import concept_graph
 from engine.concepts.query import DERIVED
-from engine.diagnosis.lineage.blocks import Block, Columns, Source, aggregates, blocks_of, conjuncts
+from engine.diagnosis.lineage.blocks import Block, Columns, Source, aggregates, below, conjuncts
 from engine.diagnosis.lineage.clauses import is_null_test
 from engine.diagnosis.lineage.conditions import (
     filters_of,
@@ -171,21 +170,21 @@ class _Walk:
                 found |= dict.fromkeys(self._looked_for(inner, name), frozenset[str]())
         return found
 
-    def _of_column(self, here: _Here, alias: str, below: str) -> _Found:
+    def _of_column(self, here: _Here, alias: str, column: str) -> _Found:
         at = here.block
         source = at.sources[alias]
         asked = (*here.filters, *frames(at, here.expression))
-        lower = "" if _is_base(source) else below
+        lower = "" if _is_base(source) else column
         passed = Passage(at, alias, lower, tuple(c for c in asked if alias in at.read(c)))
         mine = [c for c in (*here.met, *at.outer.get(alias, ())) if is_only_of(at, c, alias)]
         if isinstance(source, str) and _is_base(source):
             leaf = _leaf(here, source, alias, mine)
             return {} if leaf is None else {(leaf, _asking(passed)): _outputs_of(at, alias, None)}
         found: _Found = {}
-        for block in self._below(source):
-            if below in block.outputs:
+        for block in below(source, self.columns):
+            if column in block.outputs:
                 bare = tuple(unaliased(c) for c in mine)
-                found_below = self.down(block, below, block.outputs[below], bare)
+                found_below = self.down(block, column, block.outputs[column], bare)
                 for (leaf, trail), own in found_below.items():
                     way = (*_asking(replace(passed, own=own)), *trail)
                     found[leaf, way] = _outputs_of(at, alias, own)
@@ -203,12 +202,6 @@ class _Walk:
             return {}
         asked = exp.Tuple(expressions=[exp.column(c, table=a) for a, c in sorted(columns)])
         return self.down(inner, name, asked, ())
-
-    def _below(self, source: Source) -> tuple[Block, ...]:
-        if isinstance(source, str):
-            concept = concept_graph().concepts[source.removeprefix(f"{DERIVED}.")]
-            return blocks_of(concept, self.columns)
-        return source
 
     def _values(self, at: Block, expression: exp.Expr) -> set[tuple[str, str]]:
         """Columns that the value is made of; those of FILTER only choose its rows.
@@ -230,7 +223,7 @@ class _Walk:
                 b.outputs[n]
                 for alias, n in at.columns(test)
                 if not _is_base(at.sources[alias])
-                for b in self._below(at.sources[alias])
+                for b in below(at.sources[alias], self.columns)
                 if n in b.outputs
             ]
             return bool(outputs) and all(is_null_test(output) for output in outputs)
@@ -262,7 +255,7 @@ class _Walk:
         source = at.sources[alias]
         if _is_base(source) or is_lookup(source):
             return False
-        for block in self._below(source):
+        for block in below(source, self.columns):
             output = block.outputs.get(name)
             if isinstance(output, exp.Column):
                 if any(self._computed(block, a, n) for a, n in block.columns(output)):

@@ -19,14 +19,13 @@ from engine.diagnosis.lineage.blocks import Block, conjuncts
 from engine.diagnosis.lineage.conditions import text_of
 from engine.diagnosis.lineage.leaves import Leaf, Passage, Trail
 from engine.diagnosis.lineage.lookups import PERSON
+from engine.diagnosis.lineage.lost import BEFORE_IT, NOT_MET
 from engine.diagnosis.lineage.model import Value
 from engine.diagnosis.lineage.scope import ROW
 from engine.diagnosis.lineage.ways import Ways
 from engine.diagnosis.lineage.windows import bound_of
 
 _WHOSE = {"stay_id": "stay", "hadm_id": "admission", "patientunitstayid": "stay"}
-_NOT_MET = "not met: "
-_BEFORE_IT = "another row goes before it: "
 _Refused = dict[int, str]
 """Address to why the row was refused."""
 
@@ -72,9 +71,9 @@ def _by_all(refused: list[_Refused]) -> _Refused:
 
 def _tells(rule: str) -> int:
     """What got further on its way tells more; a mere condition tells least."""
-    if rule.startswith(_BEFORE_IT):
+    if rule.startswith(BEFORE_IT):
         return 2
-    return 0 if rule.startswith(_NOT_MET) else 1
+    return 0 if rule.startswith(NOT_MET) else 1
 
 
 @dataclass
@@ -167,7 +166,7 @@ class _Asked:
     def _lost(self, passage: Passage) -> _Refused:
         """Rows that the SELECT reads and then leaves out, by HAVING or for others (QUALIFY)."""
         found: _Refused = {}
-        for part, told in (("having", _NOT_MET), ("qualify", _BEFORE_IT)):
+        for part, told in (("having", NOT_MET), ("qualify", BEFORE_IT)):
             clause = passage.block.select.args.get(part)
             if clause is not None:
                 test = text_of(clause.this)
@@ -195,7 +194,7 @@ def _told(passage: Passage, condition: exp.Expr) -> str:
     sql = text_of(condition)
     if (bound := bound_of(passage, condition)) is not None:
         return f"{'before' if bound.lower else 'after'} the window: {sql}"
-    return f"{_NOT_MET}{sql}"
+    return f"{NOT_MET}{sql}"
 
 
 def _identifier(block: Block, alias: str, condition: exp.Expr) -> exp.Column | None:

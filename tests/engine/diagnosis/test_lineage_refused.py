@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 import pytest
 import sqlglot
+from lineage_made import made
 
 from engine.base.errors import Cancelled
 from engine.base.jobs import SimpleJob
@@ -21,18 +21,17 @@ from engine.base.paths import Home
 from engine.concepts.graph import concept_graph
 from engine.concepts.query import Query
 from engine.diagnosis.lineage import CellLineage, Event, trace_cell
-from engine.diagnosis.lineage.blocks import Columns, blocks_of
+from engine.diagnosis.lineage.blocks import blocks_of
 from engine.diagnosis.lineage.conditions import refusing
 from engine.diagnosis.lineage.events import Part, events
 from engine.diagnosis.lineage.extract import Extract, extract, is_dictionary
 from engine.diagnosis.lineage.frames import filled, frames, told
 from engine.diagnosis.lineage.leaves import FRAME, leaves
-from engine.diagnosis.lineage.scope import ROW
 from engine.diagnosis.lineage.unmet import unmet_on_the_way
 from engine.diagnosis.lineage.ways import Ways
 from engine.references import find_target, list_targets
 from engine.references.targets import kind_of
-from engine.sources import SourceInfo, find_source, open_source
+from engine.sources import find_source, open_source
 
 DAY = timedelta(hours=24)
 
@@ -391,24 +390,6 @@ def test_another_patients_order_that_only_shows_what_counts_stands_at_no_time(ho
         None,
         None,
     )
-
-
-def made(sql: str, rows: Mapping[str, list[dict[str, object]]]) -> tuple[Query, Extract]:
-    """A target over tables made by hand."""
-    tables = tuple(sorted(rows))
-    columns = {t: tuple(rows[t][0]) for t in tables}
-    data = {
-        t: pa.Table.from_pylist(
-            [{**row, ROW: [(number << 40) + n]} for n, row in enumerate(rows[t])]
-        )
-        for number, t in enumerate(tables)
-    }
-    query = Query(
-        name="made", area="", purpose="", grain="", key=("stay_id",), deviations="none", text=sql,
-        reads=columns,
-    )  # fmt: skip
-    info = SourceInfo.__new__(SourceInfo)
-    return query, Extract(info, query, tables, Columns(tuple(columns.items())), data)
 
 
 FILTERED = """
