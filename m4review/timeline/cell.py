@@ -76,6 +76,8 @@ class AgentSide:
         """The status in words."""
         if self.key_status is KeyStatus.MISSING:
             return "the agent's table lacks this row"
+        if self.key_status is KeyStatus.DUPLICATE:
+            return "a further row of this key: only the first one counts"
         return CELL_WORDS[self.status]
 
 

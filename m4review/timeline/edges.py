@@ -1,92 +1,236 @@
-"""Windows, stay and the values that are times: shades and lines of the picture, with words."""
+"""Windows, the stay and values that are times: shaded and lined in the picture, named above it.
+
+Their names stand in a head of their own, one lane each, so that they cover no mark and
+no other word.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import pyqtgraph
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QPolygonF
 
 from m4review.app.context import Context
 from m4review.app.tips import as_written, in_lines
 from m4review.timeline.tracks import Span, Tracks
+from m4review.timeline.words import hours_words
 
-_LINE = 19
-"""Pixels at 100 % from the words of one line to those of the next."""
-_FAR = 0.75
-"""Part of the picture's width from which on words do not stand right of a line."""
+_LANE = 18
+"""Pixels of a lane at 100 %."""
+_MOST = 7
+"""Lanes; what has none left shares one, and its name is left out where another's stands."""
+_TICK = 4
+"""Half the height of a line's end at 100 %, and the length of an arrow."""
+
+Kind = Literal["stay", "window", "reference", "agent"]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One line of the head."""
+
+    kind: Kind
+    """What it is: its colour and pattern."""
+    start: float | None
+    """Hours; None when open."""
+    end: float | None
+    """Hours; None when open, the start's for a moment."""
+    name: str
+    """Short."""
+    more: str = ""
+    """What follows the name where there is room."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a lane is drawn, in pixels from the picture's left edge."""
+
+    left: float
+    """Where its line begins."""
+    right: float
+    """Where its line ends."""
+    beyond: tuple[bool, bool]
+    """Does it go on to the left, to the right of what is in sight?"""
+    words: str
+    """As much of its name as there is room for."""
+    at: float
+    """Where the words begin."""
+
+
+def lanes_of(tracks: Tracks) -> tuple[Lane, ...]:
+    """What the head tells of a cell, from top to bottom: the stay, the windows, both times."""
+    zero = tracks.stay.start if tracks.stay is not None else None
+    found = []
+    if tracks.stay is not None:
+        begin, end = tracks.stay.start, tracks.stay.end
+        lasts = f": {(end - begin) / 24:.1f} days" if begin is not None and end is not None else ""
+        found.append(Lane("stay", begin, end, "stay", lasts))
+    for number, span in enumerate(tracks.windows, start=1):
+        name = "window" if len(tracks.windows) == 1 else f"window {number}"
+        found.append(Lane("window", span.start, span.end, name, _span_words(span, zero)))
+    for moment in tracks.moments:
+        kind: Kind = "agent" if moment.agent else "reference"
+        found.append(Lane(kind, moment.at, moment.at, moment.words))
+    return tuple(found)
+
+
+def _span_words(span: Span, zero: float | None) -> str:
+    if span.is_moment:
+        return ": nothing is in it" if span.empty else ": this moment alone"
+    if zero is None:
+        return ""
+    start, end = (None if at is None else hours_words(at - zero) for at in (span.start, span.end))
+    if start is None or end is None:
+        return f": from {start} on" if start else f": up to {end}" if end else ""
+    return f": {start} to {end}"
+
+
+def write(
+    lane: Lane, low: float, high: float, *, width: float, metrics: QFontMetrics, gap: float
+) -> Written:
+    """Lay one lane out.
+
+    Args:
+        lane: which one.
+        low: hours at the left edge.
+        high: hours at the right edge.
+        width: pixels from edge to edge.
+        metrics: of the words.
+        gap: pixels beside words.
+    """
+    pixel = width / max(high - low, 1e-9)
+    start = -1.0 if lane.start is None else (lane.start - low) * pixel
+    end = width + 1.0 if lane.end is None else (lane.end - low) * pixel
+    beyond = start < 0, end > width
+    left, right = min(max(start, 0.0), width), min(max(end, 0.0), width)
+    for words in (lane.name + lane.more, lane.name):
+        wide = metrics.horizontalAdvance(words)
+        if right - left >= wide + 4 * gap:
+            return Written(left, right, beyond, words, (left + right - wide) / 2)
+        if right + 2 * gap + wide <= width:
+            return Written(left, right, beyond, words, right + 2 * gap)
+        if left - 2 * gap - wide >= 0:
+            return Written(left, right, beyond, words, left - 2 * gap - wide)
+    room = max(width - 2 * gap, 0)
+    words = metrics.elidedText(lane.name, Qt.TextElideMode.ElideRight, int(room))
+    return Written(left, right, beyond, words, gap)
+
+
+class Head(pyqtgraph.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """The lanes above the picture."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__("top")
+        self._context = context
+        self.lanes: tuple[Lane, ...] = ()
+        self._font = QFont()
+
+    def show_tracks(self, tracks: Tracks | None, font: QFont) -> None:
+        """Name what a cell's picture has (None: nothing)."""
+        self.lanes, self._font = lanes_of(tracks) if tracks is not None else (), font
+        words = [lane.name + lane.more for lane in self.lanes]
+        self.setToolTip(as_written(in_lines("\n".join(words))) if words else "")
+        self.setHeight(self.tall)
+        self.update()
+
+    @property
+    def tall(self) -> int:
+        """Pixels that the lanes need."""
+        return min(len(self.lanes), _MOST) * self._context.px(_LANE)
+
+    def written(self) -> list[Written]:
+        """Each lane as it is drawn now."""
+        view = self.linkedView()
+        if view is None:
+            return []
+        low, high = view.viewRange()[0]
+        width, gap = self.size().width(), self._context.px(4)
+        metrics = QFontMetrics(self._font)
+        return [
+            write(lane, low, high, width=width, metrics=metrics, gap=gap) for lane in self.lanes
+        ]
+
+    def boundingRect(self) -> QRectF:
+        return QRectF(QPointF(0, 0), self.size())
+
+    def paint(self, painter: QPainter, *_args: object) -> None:
+        theme, px = self._context.theme, self._context.px
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._font)
+        metrics = QFontMetrics(self._font)
+        taken: list[tuple[int, float, float]] = []
+        for number, (lane, each) in enumerate(zip(self.lanes, self.written(), strict=False)):
+            row = number % _MOST
+            middle = (row + 0.5) * px(_LANE)
+            colour = QColor(_colour(lane.kind, theme))
+            wide = metrics.horizontalAdvance(each.words)
+            free = all(
+                at != row or each.at + wide < low or each.at > high for at, low, high in taken
+            )
+            painter.setPen(QPen(colour, 1.5 * self._context.zoom))
+            for begin, end in _pieces(each, wide if free else 0, px(4)):
+                painter.drawLine(QPointF(begin, middle), QPointF(end, middle))
+            self._ends(painter, each, middle, colour)
+            if free:
+                taken.append((row, each.at, each.at + wide))
+                base = middle + (metrics.ascent() - metrics.descent()) / 2
+                painter.drawText(QPointF(each.at, base), each.words)
+
+    def _ends(self, painter: QPainter, each: Written, middle: float, colour: QColor) -> None:
+        """A bar where it ends, an arrow where it goes on out of sight."""
+        tick = self._context.px(_TICK)
+        painter.setBrush(colour)
+        out = each.beyond[1] and each.left == each.right, each.beyond[0] and each.left == each.right
+        for at, goes_on, not_here, way in (
+            (each.left, each.beyond[0], out[0], 1), (each.right, each.beyond[1], out[1], -1),
+        ):  # fmt: skip
+            if goes_on:
+                side = at + way * 1.5 * tick
+                arrow = [QPointF(at, middle), QPointF(side, middle - tick),
+                         QPointF(side, middle + tick)]  # fmt: skip
+                painter.drawPolygon(QPolygonF(arrow))
+            elif not not_here:
+                painter.drawLine(QPointF(at, middle - tick), QPointF(at, middle + tick))
+
+
+def _pieces(each: Written, wide: float, gap: float) -> list[tuple[float, float]]:
+    """A lane's line, left out where the words stand in it."""
+    if not wide or each.at + wide < each.left or each.at > each.right:
+        return [(each.left, each.right)]
+    return [(each.left, each.at - gap), (each.at + wide + gap, each.right)]
+
+
+def _colour(kind: Kind, theme: Any) -> str:
+    names = {"stay": "warn", "window": "accent", "reference": "text", "agent": "different"}
+    return str(getattr(theme, names[kind]))
 
 
 class Edges:
-    """Makes them, and keeps their words where they can be read."""
+    """Makes what stands in the picture itself: shaded windows, and lines at every end."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._font = QFont()
-        self._tall = 1
         self._made: list[Any] = []
-        self._pairs: list[tuple[Any, Any, str]] = []
-        self.lines: list[tuple[Any, int]] = []
-        """Lines and which line of words is theirs: -1 for the stay's, at the top."""
 
-    def forget(self) -> None:
-        """Nothing is drawn any more."""
-        self._made, self._pairs, self.lines = [], [], []
-
-    def draw(self, tracks: Tracks, font: QFont, tall: int) -> list[Any]:
-        """Everything to be put into the picture.
-
-        Args:
-            tracks: what is shown.
-            font: of the words.
-            tall: pixels of the picture without its axis.
-        """
-        self.forget()
-        self._font, self._tall = font, tall
-        theme = self._context.theme
-        for number, span in enumerate(tracks.windows):
+    def draw(self, tracks: Tracks) -> list[Any]:
+        """Everything to be put into the picture of these."""
+        self._made = []
+        theme, pen = self._context.theme, Qt.PenStyle
+        for span in tracks.windows:
             if span.start is not None and span.end is not None and not span.is_moment:
                 self._shade(span)
-            name = "window" if len(tracks.windows) == 1 else f"window {number + 1}"
-            self._ends(span, name, theme.accent, Qt.PenStyle.SolidLine, number)
+            self._ends(span, theme.accent, pen.SolidLine)
         if tracks.stay is not None:
-            self._ends(tracks.stay, "stay", theme.warn, Qt.PenStyle.DashDotLine, -1)
-        middle = sum(tracks.of_window()) / 2
-        for number, moment in enumerate(tracks.moments, start=len(tracks.windows)):
+            self._ends(tracks.stay, theme.warn, pen.DashDotLine)
+        for moment in tracks.moments:
             colour, style = (
-                (theme.different, Qt.PenStyle.DashLine) if moment.agent
-                else (theme.text, Qt.PenStyle.SolidLine)
-            )  # fmt: skip
-            left = moment.at > middle  # the words stand where there is room for them
-            self._line(moment.at, moment.words, colour, style, number, left=left, wide=2.2)
+                (theme.different, pen.DashLine) if moment.agent else (theme.text, pen.SolidLine)
+            )
+            self._line(moment.at, moment.words, colour, style, wide=2.2)
         return self._made
-
-    def place(self, tall: int) -> None:
-        """The picture has another height."""
-        self._tall = tall
-        for line, number in self.lines:
-            line.label.setPosition(self._down(number))
-
-    def turn(self, view: Any) -> None:
-        """Words of a span stand inside it; where it is too narrow, its name alone beside it.
-
-        Else they would cross: "ends" would be read before "begins".
-        """
-        (low, high), _ = view.viewRange()
-        metrics, pixel = QFontMetrics(self._font), view.viewPixelSize()[0]
-        for begin, end, name in self._pairs:
-            words = [f"{name} begins", f"{name} ends"]
-            room = (end.value() - begin.value()) / pixel
-            inside = room >= sum(map(metrics.horizontalAdvance, words)) + self._context.px(24)
-            right = end.value() < low + _FAR * (high - low)
-            _say(begin, words[0] if inside else "" if right else name, left=not inside)
-            _say(end, words[1] if inside else name if right else "", left=inside)
-
-    def _down(self, number: int) -> float:
-        """How far down the words of a line stand, 0 to 1; those of the stay at the top."""
-        step = self._context.px(_LINE) / self._tall
-        return 0.6 * step if number < 0 else 1 - (0.6 + number % 6) * step
 
     def _shade(self, span: Span) -> None:
         tint = QColor(self._context.theme.selection)
@@ -99,52 +243,18 @@ class Edges:
         region.setToolTip(as_written(in_lines(span.words)))
         self._made.append(region)
 
-    def _ends(self, span: Span, name: str, colour: str, style: Qt.PenStyle, number: int) -> None:
-        """Lines at a span's ends, with words; one line where it ends where it begins."""
-        if span.is_moment and span.start is not None:
-            words = f"{name}: nothing is in it" if span.empty else f"{name}: this moment alone"
-            line = self._line(span.start, words, colour, style, number, left=False)
-            line.setToolTip(as_written(in_lines(span.words)))
-            return
-        both = []
-        for at, which in ((span.start, "begins"), (span.end, "ends")):
+    def _ends(self, span: Span, colour: str, style: Qt.PenStyle) -> None:
+        """Lines at a span's ends; one line where it ends where it begins."""
+        for at in dict.fromkeys((span.start, span.end)):
             if at is not None:
-                line = self._line(
-                    at, f"{name} {which}", colour, style, number, left=which == "ends"
-                )
-                line.setToolTip(as_written(in_lines(span.words)))
-                both.append(line)
-        if len(both) == 2:  # noqa: PLR2004 - it is closed
-            self._pairs.append((both[0], both[1], name))
+                self._line(at, span.words, colour, style)
 
     def _line(
-        self, at: float, words: str, colour: str, style: Qt.PenStyle, number: int, *,
-        left: bool, wide: float = 1.5,
-    ) -> Any:  # fmt: skip
-        """A line at a time, with words to its left or right; those of lower numbers lower."""
+        self, at: float, words: str, colour: str, style: Qt.PenStyle, *, wide: float = 1.5
+    ) -> None:
         line = pyqtgraph.InfiniteLine(
-            at, angle=90, label=words,
-            pen=pyqtgraph.mkPen(colour, width=wide * self._context.zoom, style=style),
-            labelOpts={"position": self._down(number),
-                       "color": colour, "movable": False, "fill": self._context.theme.surface,
-                       "anchors": _anchors(left=left)},
-        )  # fmt: skip
-        line.label.textItem.setFont(self._font)
+            at, angle=90, pen=pyqtgraph.mkPen(colour, width=wide * self._context.zoom, style=style)
+        )
+        line.setToolTip(as_written(in_lines(words)))
         line.setZValue(-10)
         self._made.append(line)
-        self.lines.append((line, number))
-        return line
-
-
-def _anchors(*, left: bool) -> list[tuple[float, float]]:
-    """Where a line's words stand: left or right of it, in either half of the view."""
-    return [(1.0, 0.5)] * 2 if left else [(0.0, 0.5)] * 2
-
-
-def _say(line: Any, words: str, *, left: bool) -> None:
-    """Let a line's words be these, on that side; empty: none."""
-    label, anchors = line.label, _anchors(left=left)
-    if label.format != words or label.anchors != anchors:
-        label.anchors = anchors
-        label.setFormat(words)
-        label.setVisible(bool(words))

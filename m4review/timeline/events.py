@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from engine.diagnosis.lineage import Event, Role
 from engine.diagnosis.lineage.model import EPOCH
@@ -27,6 +27,7 @@ _TIME, _RULE_AT, _UNTIL = 1, 4, 5
 """Columns that are left out where no row has them."""
 _WIDEST = 250
 """Pixels of a column at 100 %; what needs more is cut with "…"."""
+_NONE_OF_THEM = "No source row of this value is of this kind."
 Numbered = tuple[int, Event]
 """An event and its number in the lineage."""
 
@@ -166,6 +167,17 @@ class EventList(ListTable):
             self.chosen.emit(record[0])
 
 
+def beside(widgets: Iterable[QWidget], gap: int) -> QWidget:
+    """Widgets that stay beside each other in a line that wraps; `gap` pixels between them."""
+    group = QWidget()
+    line = QHBoxLayout(group)
+    line.setContentsMargins(0, 0, 0, 0)
+    line.setSpacing(gap)
+    for each in widgets:
+        line.addWidget(each)
+    return group
+
+
 class RoleChips(QWidget):
     """The legend: one button per role with its mark and count; off leaves its events out."""
 
@@ -182,11 +194,11 @@ class RoleChips(QWidget):
             chip.setCheckable(True)
             chip.setChecked(True)
             chip.setAutoDefault(False)
-            chip.setToolTip(as_written(LOOKS[role].about))
             chip.toggled.connect(lambda on, which=role: self.toggled.emit(which, on))
             self.chips[role] = chip
             line.addWidget(chip)
         context.theme_changed.connect(self._recolour)
+        self.show_counts({})
         self._recolour()
 
     def add(self, widget: QWidget) -> None:
@@ -197,7 +209,10 @@ class RoleChips(QWidget):
         """Say how many there are of each."""
         for role, chip in self.chips.items():
             chip.setText(f"{LOOKS[role].words} {counts.get(role, 0):,}")
-            chip.setEnabled(counts.get(role, 0) > 0)
+            some = counts.get(role, 0) > 0
+            chip.setEnabled(some)
+            why = "" if some else f"\n{_NONE_OF_THEM}"
+            chip.setToolTip(as_written(in_lines(LOOKS[role].about + why)))
 
     def need_height(self) -> None:
         """Ask for the height of as many lines as there are; the picture would lie over them."""

@@ -65,6 +65,7 @@ class EventDetail(QWidget):
         self.mark, self.head = QLabel(), label(wrap=True)
         self.head.setStyleSheet("font-weight: 600")
         self.facts, self.rule = label("", "muted", wrap=True), label(wrap=True)
+        self.about = label(wrap=True)
         inner = QWidget()
         rows = QVBoxLayout(inner)
         rows.setContentsMargins(0, context.px(4), context.px(4), 0)
@@ -73,6 +74,7 @@ class EventDetail(QWidget):
         line.addWidget(self.head, 1)
         rows.addLayout(line)
         rows.addWidget(self.facts)
+        rows.addWidget(self.about)
         rows.addWidget(self.rule)
         rows.addStretch(1)
         outer = QVBoxLayout(self)
@@ -89,7 +91,7 @@ class EventDetail(QWidget):
         self._fill()
 
     def _fill(self) -> None:
-        for each in (self.mark, self.head, self.rule):
+        for each in (self.mark, self.head, self.about, self.rule):
             each.setVisible(self._shown is not None)
         if self._shown is None:
             self.facts.setText(_CHOOSE)
@@ -106,4 +108,6 @@ class EventDetail(QWidget):
         if event.columns:
             parts.append(f"went into {', '.join(event.columns)}")
         self.facts.setText(breakable("  ·  ".join(filter(None, parts))))
-        self.rule.setText(breakable(event.rule or look.about))
+        self.about.setText(look.about)
+        self.rule.setText(breakable(event.rule))
+        self.rule.setVisible(bool(event.rule))

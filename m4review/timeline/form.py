@@ -99,6 +99,13 @@ class CellChooser(QFrame):
         self._parts.append(word)
         self._line.addWidget(word)
 
+    def begin(self) -> None:
+        """Let the first field of the key that is empty, or else the first, be typed into."""
+        fields = list(self.keys.values())
+        empty = [field for field in fields if not field.text()]
+        for field in (*empty, *fields)[:1]:
+            field.setFocus()
+
     def fill_key(self, key: tuple[tuple[str, str], ...]) -> None:
         """Put a key into the fields."""
         for name, value in key:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from m4review.timeline.tracks import Tracks
-from m4review.timeline.words import value_words
+import numpy as np
+import numpy.typing as npt
 
-_LONGEST = 24
-"""Characters of a value."""
+from m4review.timeline.tracks import Tracks
+from m4review.timeline.words import mark_words
 
 
 @dataclass(frozen=True)
 class Room:
     """How much room there is, and how much a text takes."""
 
+    low: float
+    """Hours at the picture's left edge."""
+    high: float
+    """Hours at its right edge."""
     pixel: float
     """Hours that a pixel stands for."""
     line: float
@@ -32,39 +36,110 @@ class Room:
     """A text cut to so many pixels."""
 
 
-def placed(
-    tracks: Tracks, wanted: Iterable[int], current: int, room: Room, most: int
-) -> list[tuple[int, str]]:
-    """Events and their texts, at most `most`.
+@dataclass(frozen=True)
+class Label:
+    """A text beside a mark."""
 
-    The chosen event comes first and whole, then what was used. No text covers another one, nor the
-    mark of a used row; words end in "…" where they must, a number is written whole or not at all.
+    event: int
+    """Whose value it is."""
+    words: str
+    """The text."""
+    at: float
+    """Hours at which it begins."""
+
+
+def placed(
+    tracks: Tracks,
+    wanted: Iterable[int],
+    marks: npt.NDArray[np.int64],
+    current: int,
+    room: Room,
+    *,
+    most: int,
+) -> list[Label]:
+    """The texts of events, at most `most`, each right of its mark; left where there is no room.
+
+    The chosen event comes first and whole, then what was used. No text covers another one, a used
+    mark or a bar, nor is it cut by the picture's edge; what was only compared, and what stands
+    left, covers no mark at all. Words end in "…" where they must, a number is written whole or not
+    at all. In a bar that is long enough the text stands at its beginning.
+
+    Args:
+        tracks: what is drawn.
+        wanted: events to be written.
+        marks: every event that is drawn and in sight.
+        current: the chosen event; -1 for none.
+        room: the measures.
+        most: how many.
     """
-    events = list(wanted)
-    near = room.near * room.pixel
-    taken: list[tuple[float, float, float]] = []  # from, to (hours), height
-    for event in events:
-        if tracks.role[event] == 0:
-            x = float(tracks.start[event])
-            taken.append((x - near, x + near, float(tracks.height[event])))
-    found: list[tuple[int, str]] = []
-    for event in sorted(events, key=lambda e: (e != current, tracks.role[e], tracks.start[e])):
+    taken = _Taken(tracks, marks, room)
+    found: list[Label] = []
+    for event in sorted(wanted, key=lambda e: (e != current, tracks.role[e], tracks.start[e])):
         if len(found) >= most:
             break
-        row, height = tracks.events[event], float(tracks.height[event])
-        words = value_words(row)[:_LONGEST]
-        begin = float(tracks.start[event]) + near
-        there = [(low, high) for low, high, at in taken if abs(at - height) < room.line]
-        right = min((low for low, _ in there if low > begin - near), default=float("inf"))
-        end = begin + (room.width(words) + room.edge) * room.pixel
-        if event != current:
-            if any(low < begin + room.pixel < high for low, high in there):
-                continue
-            if end > right:
-                free = int((right - begin) / room.pixel) - room.edge
-                if row.number is not None or free < room.least:
-                    continue
-                words, end = room.cut(words, free), right
-        taken.append((begin, end, height))
-        found.append((int(event), words))
+        label = _place(tracks, event, taken, room, chosen=event == current)
+        if label is not None:
+            taken.add(label, float(tracks.height[event]))
+            found.append(label)
     return found
+
+
+class _Taken:
+    """What a text must not cover: marks from their left to their right end, and other texts."""
+
+    def __init__(self, tracks: Tracks, marks: npt.NDArray[np.int64], room: Room) -> None:
+        self._room = room
+        self._event, self._used = marks, tracks.role[marks] == 0
+        near = room.near * room.pixel
+        ends = np.where(np.isnan(tracks.end), tracks.start, tracks.end)[marks]
+        self._bar = ~np.isnan(tracks.end[marks])
+        self._low = tracks.start[marks] - np.where(self._bar, 0, near)
+        self._high = ends + np.where(self._bar, 0, near)
+        self._height = tracks.height[marks]
+        self._texts: list[tuple[float, float, float]] = []
+
+    def add(self, label: Label, height: float) -> None:
+        """A text stands there."""
+        room = self._room
+        end = label.at + (room.width(label.words) + room.edge) * room.pixel
+        self._texts.append((label.at, end, height))
+
+    def free(self, event: int, begin: float, end: float, height: float, *, used: bool) -> float:
+        """How far a text that begins there can reach, at most to `end`; `begin` where nowhere."""
+        line = self._room.line
+        near = (np.abs(self._height - height) < line) & (self._event != event)
+        if used:
+            near &= self._used | self._bar
+        near &= (self._high > begin) & (self._low < end)
+        lows = [float(self._low[near].min())] if near.any() else []
+        lows += [low for low, high, at in self._texts
+                 if abs(at - height) < line and high > begin and low < end]  # fmt: skip
+        return max(begin, min([end, *lows]))
+
+
+def _place(tracks: Tracks, event: int, taken: _Taken, room: Room, *, chosen: bool) -> Label | None:
+    row, height = tracks.events[event], float(tracks.height[event])
+    words, used = mark_words(row), tracks.role[event] == 0
+    wide = (room.width(words) + room.edge) * room.pixel
+    near = room.near * room.pixel
+    start, stop = float(tracks.start[event]), float(tracks.end[event])
+    begin = start + near
+    if stop == stop:  # noqa: PLR0124 - a bar: its end is a number
+        low, high = max(start, room.low), min(stop, room.high)
+        begin = low + near if low + 2 * near + wide <= high else stop + near
+        start = low
+    left = start - near - wide
+    if chosen:
+        at = begin if begin + wide <= room.high else left
+        return Label(event, words, min(max(at, room.low), room.high - wide))
+    reach = taken.free(event, begin, min(begin + wide, room.high), height, used=used)
+    if reach >= begin + wide:
+        return Label(event, words, begin)
+    if left >= room.low and (used or begin + wide > room.high):
+        whole = taken.free(event, left, left + wide, height, used=False)
+        if whole >= left + wide:
+            return Label(event, words, left)
+    free = int((reach - begin) / room.pixel) - room.edge
+    if row.number is not None or free < room.least:
+        return None
+    return Label(event, room.cut(words, free), begin)

@@ -26,11 +26,19 @@ from m4review.app.widgets import ColumnScroll, Tone, button, clear, label, set_t
 from m4review.diff.layout import MATCHES
 from m4review.diff.words import difference_words, words_of
 from m4review.timeline.cell import CellPage
+from m4review.timeline.tracks import same_span
 from m4review.timeline.words import Clock, breakable, span_words, verified_words, window_words
 
 _STEP = Qt.ItemDataRole.UserRole
 _SHORT = 24
 """Characters of two values that stand in one line."""
+_WHOLE = 1e6
+"""From here on six digits would leave out whole ones."""
+_NO_STEPS = "No arithmetic: the value is not computed from others of this row, but taken as it is."
+_NO_STEP = "It stands in a file that the run kept, not in a step of its trace."
+_IN_TRACE = "Show the step of the run that has this statement"
+_FIRST = 36
+"""Characters of a statement that a list names it by; so many have room in the panel."""
 _OTHERS = 8
 """Other columns that are listed."""
 
@@ -49,6 +57,13 @@ def sql_box(context: Context, name: str) -> QPlainTextEdit:
 def shown_value(value: Value) -> str:
     """A value as it is shown."""
     return words_of(value)
+
+
+def rounded(value: Value) -> str:
+    """A value as short as it is read in a list: a number that is no whole one in six digits."""
+    if isinstance(value, float) and not value.is_integer() and abs(value) < _WHOLE:
+        return f"{value:.6g}"
+    return shown_value(value)
 
 
 class ValuePanel(QWidget):
@@ -140,12 +155,15 @@ class ValuePanel(QWidget):
         body.addWidget(label(title, "section"))
         if not windows:
             body.addWidget(label("No window of time decides about this value.", "muted", wrap=True))
-        for window in windows:
-            body.addWidget(label(span_words(window, clock), wrap=True))
+        spans = same_span(windows)
+        for number, same in enumerate(spans, start=1):
+            window, numbered = same[0], f"{number}: " if len(spans) > 1 else ""
+            body.addWidget(label(numbered + span_words(window, clock), wrap=True))
             from_admission = window_words(window, stay)
             if from_admission and not clock.offsets:
                 body.addWidget(label(from_admission, wrap=True))
-            body.addWidget(label(breakable(window.rule), "muted", wrap=True))
+            for rule in dict.fromkeys(each.rule for each in same):
+                body.addWidget(label(breakable(rule), "muted", wrap=True))
 
 
 class StepsPanel(QWidget):
@@ -157,6 +175,7 @@ class StepsPanel(QWidget):
         self.tree.setHeaderLabels(["Made of", "Value"])
         self.tree.setAccessibleName("How the reference's value was made")
         self.tree.setUniformRowHeights(True)
+        self.tree.setIndentation(context.px(12))
         header = self.tree.header()  # a long name is cut, never a value
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
@@ -167,29 +186,35 @@ class StepsPanel(QWidget):
         split.addWidget(self.tree)
         split.addWidget(self.sql)
         split.setSizes([300, 160])
+        self.none = label(_NO_STEPS, "muted", wrap=True)
+        self._split = split
         rows = QVBoxLayout(self)
+        edge = context.px(8)
+        self.none.setContentsMargins(edge, edge, edge, edge)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.addWidget(split)
+        rows.addWidget(self.none)
+        rows.setAlignment(self.none, Qt.AlignmentFlag.AlignTop)
         self.tree.currentItemChanged.connect(lambda item, _before: self._show(item))
 
     def show_steps(self, steps: tuple[Step, ...]) -> None:
         """Show the arithmetic of a cell."""
         self.tree.clear()
         self.sql.clear()
+        self._split.setVisible(bool(steps))
+        self.none.setVisible(not steps)
         stack: list[tuple[int, QTreeWidgetItem]] = []
-        for step in steps:
+        for at, step in enumerate(steps):
             while stack and stack[-1][0] >= step.depth:
                 stack.pop()
             parent = stack[-1][1] if stack else self.tree.invisibleRootItem()
-            item = QTreeWidgetItem(parent, [step.name, shown_value(step.value)])
+            item = _item(parent, step.name, step.value, step.expression)
             item.setData(0, _STEP, step)
-            item.setToolTip(0, as_written(in_lines(f"{step.name}\n{step.expression}")))
             stack.append((step.depth, item))
-            below = {other.name for other in steps}
+            below = _told_below(steps, at)
             for name, value in step.inputs.items():
-                if name not in below:
-                    given = QTreeWidgetItem(item, [name, shown_value(value)])
-                    given.setToolTip(0, "read by it")
+                if (name.rpartition(".")[2], value) not in below:
+                    _item(item, name, value, f"read by {step.name}")
         self.tree.expandToDepth(1)
         first = self.tree.topLevelItem(0)
         if first is not None:
@@ -204,6 +229,25 @@ class StepsPanel(QWidget):
         self.sql.setPlainText("\n".join(lines))
 
 
+def _item(parent: QTreeWidgetItem, name: str, value: Value, about: str) -> QTreeWidgetItem:
+    """A line of the arithmetic; the tip has whole what is cut or rounded in it."""
+    item = QTreeWidgetItem(parent, [name, rounded(value)])
+    for at in (0, 1):
+        item.setToolTip(at, as_written(in_lines(f"{name} = {shown_value(value)}\n{about}")))
+    return item
+
+
+def _told_below(steps: tuple[Step, ...], at: int) -> set[tuple[str, Value]]:
+    """Columns and values that steps right below one are about: they need no line of their own."""
+    found = set()
+    for below in steps[at + 1 :]:
+        if below.depth <= steps[at].depth:
+            break
+        if below.depth == steps[at].depth + 1:
+            found.add((below.name.rpartition(".")[2], below.value))
+    return found
+
+
 class AgentSqlPanel(QWidget):
     """The agent's statements that name the column."""
 
@@ -215,17 +259,17 @@ class AgentSqlPanel(QWidget):
         self._page: CellPage | None = None
         self.choice = QComboBox()
         self.choice.setAccessibleName("Statement of the agent")
+        shortest = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        self.choice.setSizeAdjustPolicy(shortest)
         self.choice.currentIndexChanged.connect(self._show)
         self.go = button(context, "Show in the trace", self._go, icon="list")
         self.words = label("", "muted", wrap=True)
         self.text = sql_box(context, "SQL of the agent")
         rows = QVBoxLayout(self)
         rows.addWidget(self.words)
-        line = QHBoxLayout()
-        line.addWidget(self.choice, 1)
-        line.addWidget(self.go)
-        rows.addLayout(line)
+        rows.addWidget(self.choice)
         rows.addWidget(self.text, 1)
+        rows.addWidget(self.go)
 
     def show_page(self, page: CellPage | None) -> None:
         """Show a cell's statements."""
@@ -236,7 +280,8 @@ class AgentSqlPanel(QWidget):
         for statement in statements:
             first = next((line for line in statement.sql.splitlines() if line.strip()), "")
             where = statement.file or f"Step {statement.step}"
-            self.choice.addItem(f"{where}: {first.strip()[:60]}")
+            words = f"{where}: {' '.join(first.split())}"
+            self.choice.addItem(words if len(words) <= _FIRST else f"{words[: _FIRST - 1]}…")
         self.choice.setCurrentIndex(len(statements) - 1)
         for each in (self.choice, self.go, self.text):
             each.setVisible(bool(statements))
@@ -251,17 +296,21 @@ class AgentSqlPanel(QWidget):
                 "pattern; the trace shows every step."
             )
         else:
-            many = "statements name" if len(statements) > 1 else "statement names"
+            column, many = page.place.column, len(statements)
+            words = f"{many} statements name {column}; the last one is shown first."
+            if many == 1:
+                noun = "script that the run kept" if statements[0].file else "statement"
+                words = f"One {noun} names {column}."
             more = f" {agent.left_out} more are not listed." if agent.left_out else ""
-            self.words.setText(
-                f"{len(statements)} {many} {page.place.column}; the last one comes first.{more}"
-            )
+            self.words.setText(words + more)
 
     def _show(self, at: int) -> None:
         agent = self._page.agent if self._page is not None else None
         if agent is not None and 0 <= at < len(agent.statements):
             self.text.setPlainText(agent.statements[at].sql)
-            self.go.setEnabled(agent.statements[at].step > 0)
+            step = agent.statements[at].step
+            self.go.setEnabled(step > 0)
+            self.go.setToolTip(as_written(_IN_TRACE if step > 0 else _NO_STEP))
             column = self._page.place.column if self._page is not None else ""
             if self.text.find(column):  # the first mention in sight
                 self.text.centerCursor()

@@ -19,7 +19,7 @@ from m4review.app.context import Context
 from m4review.app.plots import calm
 from m4review.app.tips import as_written, in_lines
 from m4review.timeline.axis import TimeAxis
-from m4review.timeline.edges import Edges
+from m4review.timeline.edges import Edges, Head
 from m4review.timeline.labels import Room, placed
 from m4review.timeline.symbols import brush_of, pen_of
 from m4review.timeline.tracks import Tracks
@@ -27,6 +27,8 @@ from m4review.timeline.words import LOOKS, ROLES, Clock, event_words
 
 _LABELS = 60
 """Values that are written beside marks at most."""
+_TRIED = 400
+"""Events for which room is sought: each is held against every mark in sight."""
 _NEAR = 14
 """Pixels from which on a mark counts as pointed at."""
 _TALL = 20
@@ -37,6 +39,10 @@ _NAME = 200
 """Pixels at 100 % for the items' names; whole names stand in the list."""
 _AXIS = 42
 """Pixels at 100 % of the time axis with its words."""
+_FEW = 5
+"""Tracks that are in sight at least."""
+_TOP = -0.7
+"""Where the picture begins; the first track's middle is 0."""
 _BAR = 0.22
 """Half the thickness of a bar; tracks are 1 apart."""
 
@@ -62,9 +68,10 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
     """What is under the crosshair, in a line."""
 
     def __init__(self, context: Context) -> None:
-        self.axis = TimeAxis()
+        self.axis, self.head = TimeAxis(), Head(context)
         box = TimeBox(enableMenu=False)
-        super().__init__(viewBox=box, enableMenu=False, axisItems={"bottom": self.axis})
+        axes = {"bottom": self.axis, "top": self.head}
+        super().__init__(viewBox=box, enableMenu=False, axisItems=axes)
         calm(self)
         self._context = context
         self.tracks: Tracks | None = None
@@ -108,7 +115,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             self.axis.set_clock(clock)
         self.draw()
         if tracks is not None:
-            self.view.setLimits(yMin=-2, yMax=len(tracks.names) + 2)
+            self.view.setLimits(yMin=_TOP - 0.3, yMax=max(len(tracks.names), _FEW) + 0.3)
             self.fit_window()
 
     def show_roles(self, roles: frozenset[Role]) -> None:
@@ -142,7 +149,6 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         for item in (*self._drawn, *self._labels):
             self.removeItem(item)
         self._drawn, self._labels = [], []
-        self.edges.forget()
         self.setBackground(theme.surface)
         self.axis.zoom = zoom
         for side in ("left", "bottom"):
@@ -162,12 +168,13 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self.setLabel("bottom", about, color=theme.muted)
         self.axis.label.setFont(self.font())
         tracks = self.tracks
+        self.head.show_tracks(tracks, self.font())
         if tracks is None:
             self.getAxis("left").setTicks([[]])
             return
         names = [(n, self._short(name)) for n, name in enumerate(tracks.names)]
         self.getAxis("left").setTicks([names])
-        for item in self.edges.draw(tracks, self.font(), self._tall):
+        for item in self.edges.draw(tracks):
             self._keep(item)
         for number, role in enumerate(ROLES):
             if role in self.shown:
@@ -187,12 +194,20 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             return
         if names != self._room():
             self.draw()
-        self.edges.place(self._tall)
+        if self.tracks is not None and event is not None and event.oldSize() != event.size():
+            self._fit_tracks(self.view.viewRange()[1][0])
+
+    @property
+    def needed(self) -> int:
+        """Pixels that it needs to be of use: more where its head has many lanes."""
+        px = self._context.px
+        return max(px(_HEIGHT), self.head.tall + px(_AXIS) + _FEW * px(_TALL))
 
     @property
     def _tall(self) -> int:
-        """Pixels of the picture without its axis; before it is laid out they say nothing."""
-        return max(int(self.height()), self._context.px(_HEIGHT)) - self._context.px(_AXIS)
+        """Pixels for the tracks; before it is laid out they say nothing."""
+        least = max(int(self.height()), self._context.px(_HEIGHT))
+        return least - self._context.px(_AXIS) - self.head.tall
 
     def _short(self, name: str) -> str:
         """As much of a name as the axis has room for."""
@@ -231,31 +246,35 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         for item in self._labels:
             self.removeItem(item)
         self._labels = []
-        self.edges.turn(self.view)
         tracks, theme = self.tracks, self._context.theme
         if tracks is None:
             return
-        (left, right), _ = self.view.viewRange()
-        seen = tracks.timed & self._visible() & (tracks.start >= left) & (tracks.start <= right)
-        wanted = np.flatnonzero(seen & (tracks.role <= 1))
-        if len(wanted) > _LABELS:
-            wanted = np.flatnonzero(seen & (tracks.role == 0))
-        if self.current >= 0 and self.current not in wanted and seen[self.current]:
-            wanted = np.append(wanted, self.current)
+        (left, right), (top, bottom) = self.view.viewRange()
         px, metrics = self._context.px, QFontMetrics(self.font())
+        line = px(16) * self.view.viewPixelSize()[1]
+        ends = np.where(np.isnan(tracks.end), tracks.start, tracks.end)
+        here = (tracks.start <= right) & (ends >= left)
+        seen = tracks.timed & self._visible() & here
+        whole = (tracks.height >= top + line / 2) & (tracks.height <= bottom - line / 2)
+        wanted = np.flatnonzero(seen & whole & (tracks.role <= 1))
+        if len(wanted) > _LABELS:
+            wanted = np.flatnonzero(seen & whole & (tracks.role == 0))
+        if self.current >= 0 and self.current not in wanted and seen[self.current]:
+            wanted = np.append(self.current, wanted)
         pixel = (right - left) / max(1, self.view.width())
         room = Room(
-            pixel=pixel, line=px(16) * self.view.viewPixelSize()[1], near=px(8), edge=px(6),
-            least=px(36), width=metrics.horizontalAdvance,
+            low=left, high=right, pixel=pixel, line=line, near=px(8), edge=px(6), least=px(36),
+            width=metrics.horizontalAdvance,
             cut=lambda text, most: metrics.elidedText(text, Qt.TextElideMode.ElideRight, most),
         )  # fmt: skip
         behind = QColor(theme.surface)
         behind.setAlpha(190)
-        events = [int(event) for event in wanted[: 20 * _LABELS]]
-        for event, words in placed(tracks, events, self.current, room, _LABELS):
-            text = pyqtgraph.TextItem(words, color=theme.text, fill=behind, anchor=(0, 0.5))
+        marks = np.flatnonzero(seen)
+        events = [int(event) for event in wanted[:_TRIED]]
+        for each in placed(tracks, events, marks, self.current, room, most=_LABELS):
+            text = pyqtgraph.TextItem(each.words, color=theme.text, fill=behind, anchor=(0, 0.5))
             text.setFont(self.font())
-            text.setPos(float(tracks.start[event]) + room.near * pixel, float(tracks.height[event]))
+            text.setPos(each.at, float(tracks.height[each.event]))
             text.setZValue(30)
             self.addItem(text, ignoreBounds=True)
             self._labels.append(text)
@@ -286,17 +305,24 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         if self.tracks is None:
             return
         self.view.setXRange(*hours, padding=0)
-        # Above and below there is room for the words at the edges of stay and windows.
-        lines = len(self.tracks.windows) + len(self.tracks.moments)
-        below = 0.2 + 0.8 * min(3, lines)
-        fit = max(3, int(self._tall / self._context.px(_TALL) - 0.9 - below))
-        self._set_tracks(-1.2, min(len(self.tracks.names), fit) - 0.3 + below)
-        if len(self.tracks.names) > fit:
-            items = len(self.tracks.names)
-            self.pointed.emit(
-                f"{fit} of {items} items are in sight; Shift and the wheel, dragging, or Up and "
-                "Down show the others."
-            )
+        self._fit_tracks(_TOP)
+
+    def _fit_tracks(self, top: float) -> None:
+        """Show as many tracks as there is room for, from there on."""
+        if self.tracks is None:
+            return
+        items = len(self.tracks.names)
+        edges = -2 * _TOP - 1
+        fit = max(_FEW, int(self._tall / self._context.px(_TALL) - edges))
+        if items <= fit:
+            self._set_tracks(_TOP, max(items, 1) - 1 - _TOP)
+            return
+        top = min(max(top, _TOP), items + _TOP - fit)
+        self._set_tracks(top, top + fit + edges)
+        self.pointed.emit(
+            f"{fit} of {items} items are in sight; Shift and the wheel, dragging, or Up and Down "
+            "show the others."
+        )
 
     def _set_tracks(self, top: float, bottom: float) -> None:
         self.view.setYRange(top, bottom, padding=0)

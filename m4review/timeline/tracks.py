@@ -108,19 +108,21 @@ class Tracks:
 
     def of_window(self) -> tuple[float, float]:
         """Hours of the closed windows, the used events and both times; else those of the stay."""
-        marks = [
-            at
+        closed = [
+            (span.start, span.end)
             for span in self.windows
             if span.start is not None and span.end is not None and span.end - span.start < _LONGEST
-            for at in (span.start, span.end)
         ]
+        # A window of months, beside one of hours, would press everything into a few pixels.
+        near = [ends for ends in closed if self._near_stay(np.array(ends)).all()]
+        marks = [at for ends in near or closed for at in ends]
         stay = self.stay
         if not marks and not self.moments and stay is not None and stay.end is not None:
             low, high = self.of_stay()
             marks = [low, high] if high - low < _LONGEST else []
         used = self.timed & (self.role == 0) & ~(self.end - self.start > _SHORT)
-        near = used & self._near_stay(self.start)
-        used = near if near.any() else used
+        around = used & self._near_stay(self.start)
+        used = around if around.any() else used
         marks += [m.at for m in self.moments if self._near_stay(np.array([m.at]))[0]]
         if used.any():
             ends = np.where(np.isnan(self.end), self.start, self.end)
@@ -176,20 +178,23 @@ def lay_out(lineage: CellLineage, clock: Clock, agent: Value = None) -> Tracks:
     return Tracks(events, names, track, start, end, height, role, windows, stay, moments)
 
 
+def same_span(windows: Sequence[Window]) -> tuple[tuple[Window, ...], ...]:
+    """Windows by their span, in their order: picture and list count them in this way."""
+    spans: dict[tuple[datetime | None, datetime | None], list[Window]] = {}
+    for window in windows:
+        spans.setdefault((window.start, window.end), []).append(window)
+    return tuple(map(tuple, spans.values()))
+
+
 def _windows(windows: Sequence[Window], clock: Clock) -> tuple[Span, ...]:
     """Each span once, with the rules of all windows that are it."""
-    spans: dict[tuple[float | None, float | None], list[Window]] = {}
-    for window in windows:
-        start, end = (None if at is None else clock.hours(at) for at in (window.start, window.end))
-        spans.setdefault((start, end), []).append(window)
-    return tuple(
-        Span(
-            *ends,
-            "\n".join(dict.fromkeys(window.rule for window in same)),
-            empty=is_moment(same[0]) and all(any(window.without) for window in same),
-        )
-        for ends, same in spans.items()
-    )
+    found = []
+    for same in same_span(windows):
+        first, empty = same[0], is_moment(same[0]) and all(any(each.without) for each in same)
+        start, end = (None if at is None else clock.hours(at) for at in (first.start, first.end))
+        rules = "\n".join(dict.fromkeys(each.rule for each in same))
+        found.append(Span(start, end, rules, empty=empty))
+    return tuple(found)
 
 
 def _moments(reference: Value, agent: Value, clock: Clock) -> tuple[Moment, ...]:

@@ -35,13 +35,14 @@ from m4review.app.widgets import (
     page_layout,
 )
 from m4review.diff.words import words_of
-from m4review.timeline.events import EventList, RoleChips
+from m4review.timeline.events import EventList, RoleChips, beside
 from m4review.timeline.finding import EventDetail, EventFinder
 from m4review.timeline.form import CellChooser
 from m4review.timeline.panels import AgentSqlPanel, StepsPanel, ValuePanel
 from m4review.timeline.plot import Timeline
 from m4review.timeline.viewmodel import TimelineViewModel
 
+_NO_COLUMNS = "The columns of this row are known once a value of it was looked up."
 _WIDE = 760
 """Pixels at 100 % from which on the panels stand beside the picture, not under it."""
 
@@ -68,6 +69,7 @@ class TimelineScreen(Screen):
         self.plot = Timeline(context)
         self.events = EventList(context)
         self._ranges: list[QPushButton] = []
+        self._groups: list[QWidget] = []
         self.finder = EventFinder(context)
         self.detail = EventDetail(context)
         self.pointed = ElidedLabel("", "muted")
@@ -130,7 +132,7 @@ class TimelineScreen(Screen):
 
     def _sizes(self) -> None:
         """What needs some height to be of use has it at any zoom."""
-        self.plot.setMinimumHeight(self.context.px(260))
+        self.plot.setMinimumHeight(self.plot.needed)
         self.events.setMinimumHeight(self.context.px(120))
         self.detail.setMinimumHeight(self.context.px(76))
         self.panels.setMinimumHeight(self.context.px(240))
@@ -170,8 +172,9 @@ class TimelineScreen(Screen):
             each = button(context, "", partial(plot.zoom_by, factor), icon=icon, tip=tip)
             each.setAccessibleName(tip.partition(" ")[0])
             self._ranges.append(each)
-        for one in self._ranges:
-            self.chips.add(one)
+        for group in (self._ranges[:3], self._ranges[3:]):  # what belongs together wraps together
+            self._groups.append(beside(group, context.px(6)))
+            self.chips.add(self._groups[-1])
         rows.addWidget(self.chips)
         self._no_times = ElidedLabel("No row has a time: there is a list, but no picture.", "muted")
         rows.addWidget(self._no_times)
@@ -187,7 +190,7 @@ class TimelineScreen(Screen):
         halves.addWidget(below)
         halves.addWidget(self.detail)
         halves.setStretchFactor(1, 1)
-        halves.setSizes([context.px(300), context.px(200), context.px(110)])
+        halves.setSizes([context.px(340), context.px(190), context.px(90)])
         rows.addWidget(halves, 1)
         rows.addWidget(self.pointed)
         return left
@@ -239,6 +242,8 @@ class TimelineScreen(Screen):
             self.empty.say("Looking it up…", "The concepts are computed for this patient again.")
         self.model.show(place)
         if not place.column:
+            self._name.setText(self.title)
+            self._line.setText(place.name)
             self.empty.say(
                 "Which value?",
                 "Choose a source, a row and a column above. Any row takes one by chance.",
@@ -249,6 +254,8 @@ class TimelineScreen(Screen):
         actions.bind("app.find", self._find)
         if self._stack.currentWidget() is self._splitter:
             self.plot.setFocus()
+        elif self.chooser.isVisible():
+            self.chooser.begin()
 
     def leave(self, actions: Actions) -> None:
         for name in ("run.diff", "app.find"):
@@ -304,6 +311,8 @@ class TimelineScreen(Screen):
         if form is None:
             return
         self.chooser.show_form(form, self.model.place)
+        if self.isVisible() and self._stack.currentWidget() is self.empty:
+            self.chooser.begin()
         if not form.sources:
             self.empty.say("No source fits this task", "Add one on the data page.")
 
@@ -315,6 +324,7 @@ class TimelineScreen(Screen):
         self.pointed.setText("")
         self.finder.field.clear()
         self.plot.show_tracks(model.tracks, model.clock)
+        self.plot.setMinimumHeight(self.plot.needed)
         self.chips.show_counts(model.counts)
         self._fill_events()
         QTimer.singleShot(0, self.events, self.events.show_first_used)  # once it is laid out
@@ -323,22 +333,22 @@ class TimelineScreen(Screen):
         self.agent.show_page(page)
         self.panels.setTabVisible(2, page is None or page.agent is not None)
         self.column.clear()
+        self.column.setEnabled(page is not None)
+        self.column.setToolTip("" if page is not None else _NO_COLUMNS)
         if page is None:
             self._name.setText(self.model.place.column if self.model.place else "")
-            self._line.setText("")
-            self.column.setEnabled(False)
+            self._line.setText(self.model.place.name if self.model.place else "")
             return
         lineage = page.lineage
         key = ", ".join(f"{name} {words_of(value)}" for name, value in lineage.key.items())
         self._name.setText(f"{lineage.column} of {key}")
         whose = "reference and run" if page.agent is not None else "reference"
         self._line.setText(f"{page.task.name}  |  source {page.source}  |  {whose}")
-        self.column.setEnabled(True)
         self.column.addItems(list(page.columns))
         self.column.setCurrentText(lineage.column)
         timed = len(model.tracks.names) > 0 if model.tracks is not None else False
         self.plot.setVisible(timed)
-        for each in self._ranges:
+        for each in self._groups:
             each.setVisible(timed)
         self.chips.need_height()
         self._no_times.setVisible(not timed)

@@ -18,6 +18,10 @@ NO_TIME = "no time recorded"
 _BREAK = "\u200b"
 """Takes no room, and a line may end there."""
 
+_LONGEST = 24
+"""Characters of a text beside a mark."""
+_DIGITS = 1000
+"""From here on a number's parts are no part of its first four digits."""
 _JOINT = re.compile(r"[._(,](?=\w)")
 _WORD = re.compile(rf"[^\s{_BREAK}]{{30}}")
 
@@ -112,6 +116,16 @@ def value_words(event: Event) -> str:
     return f"{words_of(event.value)} {event.unit}".rstrip()
 
 
+def mark_words(event: Event) -> str:
+    """An event's value with its unit, as short as it is read beside a mark: 4 digits of a part."""
+    number = event.number
+    if number is None:
+        words = f"{words_of(event.value)} {event.unit}".rstrip()
+        return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1].rstrip()}…"
+    whole = number == round(number) or abs(number) >= _DIGITS
+    return f"{round(number) if whole else f'{number:.4g}'} {event.unit}".rstrip()
+
+
 def breakable(text: str) -> str:
     """A rule or name that can be broken into lines where SQL is; no word is too long for a line."""
     return _WORD.sub(rf"\g<0>{_BREAK}", _JOINT.sub(rf"\g<0>{_BREAK}", text))
@@ -158,6 +172,11 @@ def span_words(window: Window, clock: Clock) -> str:
     return f"{clock.told(window.start)} to {clock.told(window.end)}"
 
 
+def hours_words(hours: float) -> str:
+    """Hours with their sign."""
+    return f"{hours:+.4g} h".replace("-", "−") if hours else "0 h"
+
+
 def window_words(window: Window, stay: tuple[datetime | None, datetime | None]) -> str:
     """A window as hours from the unit admission; empty where one of the two is not known."""
     admitted = stay[0]
@@ -165,8 +184,7 @@ def window_words(window: Window, stay: tuple[datetime | None, datetime | None]) 
         return ""
 
     def hours(at: datetime) -> str:
-        number = (at - admitted).total_seconds() / 3600
-        return f"{number:+.4g} h".replace("-", "−") if number else "0 h"
+        return hours_words((at - admitted).total_seconds() / 3600)
 
     if is_moment(window):
         return f"{hours(window.start or admitted)} from unit admission"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from app_window import settle
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QScrollArea
 
@@ -23,18 +24,23 @@ from m4review.app.window import MainWindow
 from m4review.diff.layout import CellStatus, KeyStatus
 from m4review.timeline.cell import AgentSide, CellPage, Departure, Statement, naming
 from m4review.timeline.labels import Room, placed
-from m4review.timeline.tracks import lay_out
+from m4review.timeline.tracks import lay_out, same_span
 from m4review.timeline.view import TimelineScreen
 from m4review.timeline.words import (
     LOOKS,
     ROLES,
     clock_of,
     event_words,
+    mark_words,
     span_words,
     verified_words,
     window_words,
 )
 
+ROOM = Room(
+    low=0, high=60, pixel=0.05, line=0.5, near=8, edge=6, least=36,
+    width=lambda text: 7 * len(text), cut=lambda text, most: text[: most // 7 - 1] + "…",
+)  # fmt: skip
 IN = datetime(2150, 3, 1, 14, 30)  # noqa: DTZ001 - source times have no zone
 
 
@@ -181,20 +187,87 @@ def test_values_are_written_where_they_cover_nothing_that_counts() -> None:
         event("entered", 9.9, 120.0),
     )
     tracks = lay_out(lineage, clock_of(lineage, offsets=False))
-    room = Room(
-        pixel=0.05, line=0.5, near=8, edge=6, least=36, width=lambda text: 7 * len(text),
-        cut=lambda text, most: text[: most // 7 - 1] + "…",
-    )  # fmt: skip
-    found = dict(placed(tracks, range(7), -1, room, 40))
-    assert found == {
+    room = ROOM
+
+    def written(current: int, room: Room = room, most: int = 40) -> dict[int, str]:
+        found = placed(tracks, range(7), np.arange(7), current, room, most=most)
+        return {each.event: each.words for each in found}
+
+    assert written(-1) == {
+        0: "Endotracheal tube",  # left of its mark: there nothing is
         1: "Endotracheal tube",
         2: "Endotracheal …",
         3: "Nasal cannula",
         5: "120 bpm",
     }
-    chosen = placed(tracks, range(7), 0, room, 40)
-    assert chosen[0] == (0, "Endotracheal tube")
-    assert len(placed(tracks, range(7), -1, room, 2)) == 2
+    assert next(iter(written(0).items())) == (0, "Endotracheal tube")
+    assert len(written(-1, most=2)) == 2
+    # At the right edge the words stand left of the mark: the edge would cut them.
+    near = replace(room, high=31)
+    (cannula,) = (each for each in placed(tracks, [3], np.arange(7), -1, near, most=1))
+    assert (cannula.words, cannula.at) == ("Nasal cannula", pytest.approx(30.5 - 0.4 - 4.85))
+
+
+def test_what_was_only_compared_is_written_where_it_covers_no_mark() -> None:
+    lineage = cell(
+        event("entered", 1, 70.0),
+        event("outside", 2, 70.0),
+        event("entered", 10, 70.0),
+        event("decisive", 20, 70.0),
+        event("outside", 21, 70.0),
+    )
+    tracks = lay_out(lineage, clock_of(lineage, offsets=False))
+    found = placed(tracks, (0, 2, 3), np.arange(5), -1, ROOM, most=9)
+    assert [each.event for each in found] == [3, 2]
+
+
+def test_in_a_short_bar_the_value_stands_behind_it_and_in_a_long_one_inside() -> None:
+    hour = timedelta(hours=1)
+    lineage = cell(
+        event("decisive", 1, 0.0500041, item="Short", end=IN + 2 * hour, unit="mcg/kg/min"),
+        event("decisive", 1, 0.0500041, item="Long", end=IN + 40 * hour, unit="mcg/kg/min"),
+    )
+    clock = clock_of(lineage, offsets=False)
+    tracks = lay_out(lineage, clock)
+    found = placed(tracks, (0, 1), np.arange(2), -1, ROOM, most=9)
+    begin = clock.hours(IN)
+    assert {each.words: each.at for each in found if each.event == 0} == {
+        "0.05 mcg/kg/min": pytest.approx(begin + 2 + 0.4)
+    }
+    assert [each.at for each in found if each.event == 1] == [pytest.approx(begin + 1 + 0.4)]
+    beyond = replace(ROOM, low=begin + 10)  # it began out of sight: it is named where it is seen
+    (label,) = placed(tracks, (1,), np.arange(2), -1, beyond, most=9)
+    assert label.at == pytest.approx(begin + 10 + 0.4)
+
+
+def test_beside_a_mark_a_value_is_short_and_a_cut_text_says_so() -> None:
+    assert mark_words(event("decisive", 1, 0.0199803, unit="mcg/kg/min")) == "0.01998 mcg/kg/min"
+    assert mark_words(event("decisive", 1, 12345.678, unit="ml")) == "12346 ml"
+    assert mark_words(event("decisive", 1, 120.0)) == "120 bpm"
+    long = event("decisive", 1, "SKILLED NURSING FACILITY (discharged to)", unit="")
+    assert mark_words(long) == "SKILLED NURSING FACILIT…"
+
+
+def test_windows_of_one_span_are_told_once_and_a_window_of_months_is_no_first_look() -> None:
+    day = timedelta(days=1)
+    hours = Window(IN, IN + day, "a")
+    months = Window(IN - 30 * day, IN + 35 * day, "c")
+    assert same_span((hours, months, replace(hours, rule="b"))) == (
+        (hours, replace(hours, rule="b")), (months,),
+    )  # fmt: skip
+    lineage = replace(cell(event("decisive", 2, 120.0)), windows=(hours, months))
+    clock = clock_of(lineage, offsets=False)
+    low, high = lay_out(lineage, clock).of_window()
+    assert (low, high) == pytest.approx((14.5 - 0.96, 14.5 + 24 + 0.96))
+    alone = lay_out(replace(lineage, windows=(months,)), clock).of_window()
+    assert alone[1] - alone[0] > 65 * 24
+
+
+def test_a_further_row_of_a_key_is_not_said_to_lack_a_reference() -> None:
+    side = page_of(cell()).agent
+    assert side is not None
+    further = replace(side, key_status=KeyStatus.DUPLICATE, status=CellStatus.NO_REFERENCE)
+    assert further.words == "a further row of this key: only the first one counts"
 
 
 def test_offsets_are_told_as_hours_from_unit_admission() -> None:
@@ -281,37 +354,96 @@ def test_picture_and_list_choose_each_other_and_roles_can_be_left_out(
     assert screen.plot.view.viewRange()[0] == pytest.approx([left, right])
 
 
-def edges(screen: TimelineScreen) -> list[tuple[str, bool]]:
-    """The words at lines, and whether they stand left of their line; from left to right."""
-    screen.plot._label()
-    found = [
-        (line.value(), line.label.format, line.label.anchors[0][0] == 1)
-        for line, number in screen.plot.edges.lines
-        if number >= 0 and line.label.isVisible()
-    ]
-    return [(words, left) for _, words, left in sorted(found)]
+def head(screen: TimelineScreen) -> list[str]:
+    """The words above the picture; each lane's stand within the picture and are whole."""
+    found = screen.plot.head.written()
+    width = screen.plot.view.width()
+    metrics = QFontMetrics(screen.plot.head._font)
+    for each in found:
+        assert 0 <= each.at <= each.at + metrics.horizontalAdvance(each.words) <= width
+    return [each.words for each in found]
 
 
 @pytest.mark.gui
-def test_a_window_without_length_is_one_line_and_a_narrow_one_reads_from_left_to_right(
+def test_windows_and_stay_are_named_above_the_picture_wherever_one_looks(
     screen: TimelineScreen,
 ) -> None:
     lineage = replace(cell(event("decisive", 2, 120.0)), windows=(Window(IN, IN, "= intime"),))
     show(screen, page_of(lineage))
     settle(screen.window())
-    assert edges(screen) == [("window: this moment alone", False)]
-    hour = replace(lineage, windows=(Window(IN, IN + timedelta(hours=1), "in the first hour"),))
+    assert head(screen) == ["stay: 2.0 days", "window: this moment alone"]
+    hour = replace(
+        lineage,
+        windows=(
+            Window(IN, IN + timedelta(hours=1), "in the first hour"),
+            Window(None, IN + timedelta(hours=24), "a service before that"),
+        ),
+        value=IN,
+    )
     page = page_of(hour)
     show(screen, replace(page, place=replace(page.place, row=4)))
     settle(screen.window())
-    screen.plot._fit((14.4, 15.7))
-    assert edges(screen) == [("window begins", False), ("window ends", True)]
-    screen.plot._fit((0, 300))
-    assert edges(screen) == [("window", False)]
-    screen.plot._fit((-300, 16))
-    assert edges(screen) == [("window", True)]
-    screen.plot._fit((14.4, 15.7))
-    assert edges(screen) == [("window begins", False), ("window ends", True)]
+    words = ["stay: 2.0 days", "window 1: 0 h to +1 h", "window 2: up to +24 h", "reference"]
+    for sight in ((14.4, 15.7), (0, 300), (-300, 16), (100, 200), (-200, -100)):
+        screen.plot._fit(sight)
+        assert head(screen) == words
+    left, right = (each.beyond for each in screen.plot.head.written()[:2])
+    assert left == right == (False, True)  # both lie to the right of what is in sight
+    # No word stands in the picture itself, where marks and values are.
+    assert screen.plot.view.sceneBoundingRect().top() >= screen.plot.head.tall > 0
+
+
+@pytest.mark.gui
+def test_items_are_in_sight_as_a_whole_whatever_the_height(screen: TimelineScreen) -> None:
+    show(screen, page_of(cell(*(event("decisive", 2, item=f"Item {n:02}") for n in range(40)))))
+    window = screen.window()
+    for height in (700, 1000, 800):
+        window.resize(1366, height)
+        settle(window)
+        (low, high), tall = screen.plot.view.viewRange()[1], screen.plot.view.height()
+        assert low == pytest.approx(-0.7)
+        assert tall / (high - low) >= screen.context.px(18)
+        said = screen.pointed.text().split(" of 40")[0]
+        assert int(said) == round(high - low - 0.4)
+        screen.plot._label()
+        assert screen.plot._labels
+        inside = screen.plot.view.sceneBoundingRect().adjusted(0, -4, 0, 4)  # a text's own margin
+        for text in screen.plot._labels:  # none is cut in half by the picture's edge
+            assert inside.contains(text.mapRectToScene(text.boundingRect()))
+
+
+@pytest.mark.gui
+def test_arithmetic_names_each_input_once_and_short_with_all_of_it_in_the_tip(
+    screen: TimelineScreen,
+) -> None:
+    rate = 0.050004004151560366
+    steps = (
+        Step("target.score", 4, "CASE …", {"rate": rate, "pressure": 57}, 0),
+        Step("concept.rate", rate, "max(rate)", {"rate": rate}, 1),
+    )
+    show(screen, page_of(replace(cell(event("decisive", 2)), steps=steps)))
+    top = screen.steps.tree.topLevelItem(0)
+    assert top is not None
+    lines = [(top.child(n).text(0), top.child(n).text(1)) for n in range(top.childCount())]
+    assert lines == [("pressure", "57"), ("concept.rate", "0.050004")]
+    assert repr(rate) in top.child(1).toolTip(1)
+    bare = page_of(replace(cell(event("decisive", 2)), steps=()))
+    show(screen, replace(bare, place=replace(bare.place, row=5)))
+    assert screen.steps.none.isVisibleTo(screen.steps)
+    assert not screen.steps.tree.isVisibleTo(screen.steps)
+
+
+@pytest.mark.gui
+def test_what_cannot_be_pressed_says_why(screen: TimelineScreen) -> None:
+    page = page_of(cell(event("decisive", 2)))
+    assert page.agent is not None
+    kept = replace(page.agent, statements=(Statement(0, "heart_rate_max", "script.sql"),))
+    show(screen, replace(page, agent=kept))
+    assert "No source row" in screen.chips.chips["rejected"].toolTip()
+    assert "No source row" not in screen.chips.chips["decisive"].toolTip()
+    assert not screen.agent.go.isEnabled()
+    assert "file" in screen.agent.go.toolTip()
+    assert screen.agent.words.text() == "One script that the run kept names heart_rate_max."
 
 
 @pytest.mark.gui
@@ -463,8 +595,12 @@ def test_twenty_thousand_events_are_five_scatters_and_few_labels(screen: Timelin
         )
     ]  # fmt: skip
     show(screen, page_of(cell(*events)))
+    settle(screen.window())
     plot = screen.plot
     assert len(plot._drawn) <= 12
+    plot._label()
+    assert len(plot._labels) == 0  # marks stand side by side: every text would cover some
+    plot.zoom_by(0.02)
     plot._label()
     assert 0 < len(plot._labels) <= 60
     tracks = screen.model.tracks
