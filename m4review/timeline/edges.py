@@ -18,7 +18,7 @@ from m4review.app.tips import as_written, in_lines
 from m4review.timeline.tracks import Span, Tracks
 from m4review.timeline.words import hours_words
 
-_LANE = 18
+_LANE = 16
 """Pixels of a lane at 100 %."""
 _MOST = 7
 """Lanes; what has none left shares one, and its name is left out where another's stands."""

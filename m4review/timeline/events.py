@@ -201,6 +201,11 @@ class RoleChips(QWidget):
         self.show_counts({})
         self._recolour()
 
+    @property
+    def gap(self) -> int:
+        """Pixels between two of them."""
+        return self._line.spacing()
+
     def add(self, widget: QWidget) -> None:
         """Put another widget into the same line."""
         self._line.addWidget(widget)

@@ -37,6 +37,8 @@ _WHOLE = 1e6
 _NO_STEPS = "No arithmetic: the value is not computed from others of this row, but taken as it is."
 _NO_STEP = "It stands in a file that the run kept, not in a step of its trace."
 _IN_TRACE = "Show the step of the run that has this statement"
+_PARTS = 6
+"""Parts of a value from which on what they are made of is shown when it is asked for."""
 _FIRST = 36
 """Characters of a statement that a list names it by; so many have room in the panel."""
 _OTHERS = 8
@@ -215,8 +217,9 @@ class StepsPanel(QWidget):
             for name, value in step.inputs.items():
                 if (name.rpartition(".")[2], value) not in below:
                     _item(item, name, value, f"read by {step.name}")
-        self.tree.expandToDepth(1)
         first = self.tree.topLevelItem(0)
+        many = first is not None and first.childCount() > _PARTS
+        self.tree.expandToDepth(0 if many else 1)  # else the parts of a sum are far apart
         if first is not None:
             self.tree.setCurrentItem(first)
 

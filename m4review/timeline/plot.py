@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph
-from PySide6.QtCore import QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QToolTip
 
@@ -196,6 +196,12 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             self.draw()
         if self.tracks is not None and event is not None and event.oldSize() != event.size():
             self._fit_tracks(self.view.viewRange()[1][0])
+
+    def sizeHint(self) -> QSize:
+        """What it needs; Qt's own hint is the height that it has, so that it would never shrink."""
+        if getattr(self, "_names", None) is None:
+            return QSize(super().sizeHint())
+        return QSize(self._context.px(2 * _NAME), self.needed)
 
     @property
     def needed(self) -> int:

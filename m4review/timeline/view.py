@@ -173,7 +173,7 @@ class TimelineScreen(Screen):
             each.setAccessibleName(tip.partition(" ")[0])
             self._ranges.append(each)
         for group in (self._ranges[:3], self._ranges[3:]):  # what belongs together wraps together
-            self._groups.append(beside(group, context.px(6)))
+            self._groups.append(beside(group, self.chips.gap))
             self.chips.add(self._groups[-1])
         rows.addWidget(self.chips)
         self._no_times = ElidedLabel("No row has a time: there is a list, but no picture.", "muted")

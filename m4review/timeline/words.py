@@ -20,6 +20,8 @@ _BREAK = "\u200b"
 
 _LONGEST = 24
 """Characters of a text beside a mark."""
+_IN_BAR = 60
+"""The same where there is a bar for it."""
 _DIGITS = 1000
 """From here on a number's parts are no part of its first four digits."""
 _JOINT = re.compile(r"[._(,](?=\w)")
@@ -121,7 +123,8 @@ def mark_words(event: Event) -> str:
     number = event.number
     if number is None:
         words = f"{words_of(event.value)} {event.unit}".rstrip()
-        return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1].rstrip()}…"
+        most = _LONGEST if event.end is None else _IN_BAR
+        return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
     whole = number == round(number) or abs(number) >= _DIGITS
     return f"{round(number) if whole else f'{number:.4g}'} {event.unit}".rstrip()
 

@@ -246,6 +246,7 @@ def test_beside_a_mark_a_value_is_short_and_a_cut_text_says_so() -> None:
     assert mark_words(event("decisive", 1, 120.0)) == "120 bpm"
     long = event("decisive", 1, "SKILLED NURSING FACILITY (discharged to)", unit="")
     assert mark_words(long) == "SKILLED NURSING FACILIT…"
+    assert mark_words(replace(long, end=IN)) == long.value  # in a bar there is room
 
 
 def test_windows_of_one_span_are_told_once_and_a_window_of_months_is_no_first_look() -> None:
@@ -413,6 +414,25 @@ def test_items_are_in_sight_as_a_whole_whatever_the_height(screen: TimelineScree
 
 
 @pytest.mark.gui
+def test_with_fields_above_the_picture_gives_way_before_the_page_scrolls(
+    screen: TimelineScreen,
+) -> None:
+    window = screen.window()
+    window.resize(1366, 900)
+    page = page_of(cell(*(event("decisive", 2, item=f"Item {n:02}") for n in range(40))))
+    show(screen, page)
+    settle(window)
+    tall = screen.plot.height()
+    assert tall > screen.plot.needed
+    screen.chooser.show()
+    settle(window)
+    window.resize(1366, 720)
+    settle(window)
+    assert screen.plot.needed <= screen.plot.height() < tall
+    assert screen.plot.sizeHint().height() == screen.plot.needed
+
+
+@pytest.mark.gui
 def test_arithmetic_names_each_input_once_and_short_with_all_of_it_in_the_tip(
     screen: TimelineScreen,
 ) -> None:
@@ -427,6 +447,15 @@ def test_arithmetic_names_each_input_once_and_short_with_all_of_it_in_the_tip(
     lines = [(top.child(n).text(0), top.child(n).text(1)) for n in range(top.childCount())]
     assert lines == [("pressure", "57"), ("concept.rate", "0.050004")]
     assert repr(rate) in top.child(1).toolTip(1)
+    assert top.child(1).isExpanded() == (top.child(1).childCount() > 0)
+    parts = [Step(f"target.part_{n}", n, "CASE …", {f"input_{n}": n}, 1) for n in range(12)]
+    total = Step("target.score", 66, "sum", {f"part_{n}": n for n in range(12)}, 0)
+    summed = page_of(replace(cell(event("decisive", 2)), steps=(total, *parts)))
+    show(screen, replace(summed, place=replace(summed.place, row=6)))
+    top = screen.steps.tree.topLevelItem(0)
+    assert top is not None
+    assert (top.isExpanded(), top.childCount()) == (True, 12)
+    assert not any(top.child(n).isExpanded() for n in range(12))  # the sum is seen at once
     bare = page_of(replace(cell(event("decisive", 2)), steps=()))
     show(screen, replace(bare, place=replace(bare.place, row=5)))
     assert screen.steps.none.isVisibleTo(screen.steps)
