@@ -225,7 +225,7 @@ class _Annotator:
         own = {c for s, a, c in inner.columns(on) if s is inner and c in relation.own}
         lists = joined([f"{alias}.{hidden(c)}" for c in own] or [f"{alias}.{ROW}"])
         table, condition = node.sql(dialect="duckdb"), on.sql(dialect="duckdb", comments=False)
-        return f"(SELECT any_value({lists}) FROM {table} WHERE {condition})"  # noqa: S608
+        return f"(SELECT {_same(lists)} FROM {table} WHERE {condition})"  # noqa: S608
 
     def _plain(
         self, tree: exp.Select, one: _One, outputs: list[tuple[str, exp.Expr]]
@@ -263,7 +263,7 @@ class _Annotator:
     def _one_of(self, lists: str) -> str:
         """Of rows that are the same one will do; to be shown are all."""
         if self._mode == "decisive":
-            return f"any_value({lists})"
+            return _same(lists)
         return f"list_distinct(flatten(list({lists})))"
 
     def _grouped(
@@ -274,7 +274,7 @@ class _Annotator:
         witness = one.need(keys)
         having = tree.args.get("having")
         kept = list(self._aggregates(one, having.this, keys)) if having is not None else []
-        any_row = f"any_value({joined(witness)})" if keys else NOTHING
+        any_row = _same(joined(witness)) if keys else NOTHING
         if not witness and not kept:
             return None, {}
         lists = {}
@@ -321,11 +321,15 @@ class _Annotator:
         value = None if argument is None else argument.sql(dialect="duckdb", comments=False)
         decided = self._mode == "decisive" and (narrowed or condition is None)
         if value is not None and argument is not None and decided:
-            narrow = {exp.Min: "arg_min", exp.Max: "arg_max", exp.LogicalOr: "arg_max"}
+            narrow = {exp.Min: "min", exp.Max: "max", exp.LogicalOr: "max"}
             if (function := narrow.get(type(node))) is not None:
                 cast = f"CAST({value} AS INTEGER)" if isinstance(node, exp.LogicalOr) else value
-                filter_ = f" FILTER (WHERE {tests[0]})" if tests else ""
-                return f"coalesce({function}({needed}, {cast}){filter_}{over}, {NOTHING})"
+                tests.append(f"({value}) IS NOT NULL")
+                filter_ = f" FILTER (WHERE {' AND '.join(f'({t})' for t in tests)})"
+                # Of equal values always the same row, each time that the cell is looked at.
+                pair = f"row({cast}, list_sort({needed}))"
+                best = _extreme(function, pair, f"{filter_}{over}")
+                return f"coalesce(struct_extract({best}, 2), {NOTHING})"
         if value is not None and not over:
             tests.append(f"({value}) IS NOT NULL")
         filter_ = f" FILTER (WHERE {' AND '.join(f'({t})' for t in tests)})" if tests else ""
@@ -529,6 +533,19 @@ class _One:
         if name and name.lower() in self._scope.windows:
             return self._scope.windows[name.lower()]
         return node
+
+
+def _same(lists: str) -> str:
+    """SQL for one of a group's lists, the same each time."""
+    return _extreme("min", f"list_sort({lists})")
+
+
+def _extreme(function: str, each: str, asked: str = "") -> str:
+    """SQL for the least or greatest of lists or pairs; `asked` is its FILTER and OVER."""
+    if "(SELECT" not in each:
+        return f"{function}({each}){asked}"
+    # DuckDB's min and max of nested values refuse a subquery in their argument.
+    return f"list_sort(list({each}){asked})[{1 if function == 'min' else -1}]"
 
 
 def _values(node: exp.Values) -> Relation:

@@ -44,26 +44,34 @@ class Ways:
         node = owner.node(alias)
         if not isinstance(node, exp.Table):
             return None
-        mark = (owner.query.text, node.name.lower())
-        if mark not in self._made:
-            self._made[mark] = self._worked_out(owner, node.name.lower())
-        return self._made[mark]
+        return self._cte(owner, node.name.lower())
 
     def with_sql(self, block: Block) -> str:
         """The CTEs of the block's query, with addresses."""
         return _ctes(self.extract.annotated(block.query, "all"))
 
-    def _worked_out(self, block: Block, name: str) -> str | None:
-        table = f"way_{len(self._made)}"
-        self.job.check()
-        try:
-            self.con.execute(
-                f"CREATE OR REPLACE TEMP TABLE {table} AS "  # noqa: S608 - our own SQL
-                f"{self.with_sql(block)} SELECT * FROM {name}"
-            )
-        except duckdb.Error:
-            return None  # not to be worked out alone: nothing is told of its rows
-        return table
+    def _cte(self, owner: Block, name: str) -> str | None:
+        """The table of a CTE; None if it cannot be worked out alone, then its rows stay untold."""
+        mark = (owner.query.text, name)
+        if mark not in self._made:
+            bodies = _bodies(self.extract.annotated(owner.query, "all"))
+            body = bodies[name].copy()
+            for node in list(body.find_all(exp.Table)):
+                if not node.db and node.name.lower() in bodies:
+                    # What an earlier CTE holds is worked out only once.
+                    below = self._cte(owner, node.name.lower())
+                    node.replace(exp.to_table(below or node.name, alias=node.alias or node.name))
+            table = f"way_{len(self._made)}"
+            self.job.check()
+            try:
+                self.con.execute(
+                    f"CREATE OR REPLACE TEMP TABLE {table} AS {body.sql(dialect='duckdb')}"
+                )
+            except duckdb.Error:
+                self._made[mark] = None
+            else:
+                self._made[mark] = table
+        return self._made[mark]
 
     def addresses(self, table: str, alias: str, column: str | None = None) -> str:
         """SQL for the source rows that a column of a row was made of; all of the row's if None.
@@ -90,3 +98,10 @@ def _ctes(sql: str) -> str:
     """The WITH of a query."""
     with_ = sqlglot.parse_one(sql, read="duckdb").args.get("with_")
     return "" if with_ is None else str(with_.sql(dialect="duckdb", comments=False))
+
+
+@functools.cache
+def _bodies(sql: str) -> dict[str, exp.Expr]:
+    """By name what the CTEs of a query are, in order."""
+    with_ = sqlglot.parse_one(sql, read="duckdb").args.get("with_")
+    return {} if with_ is None else {cte.alias.lower(): cte.this for cte in with_.expressions}

@@ -17,6 +17,7 @@ from engine.base.paths import Home
 from engine.diagnosis.lineage import trace_cell
 from engine.diagnosis.lineage.blocks import blocks_of
 from engine.diagnosis.lineage.candidates import ELSEWHERE
+from engine.diagnosis.lineage.cell import of_row, used
 from engine.diagnosis.lineage.lost import lost
 from engine.diagnosis.lineage.ways import Ways
 from engine.sources import find_source, open_source
@@ -184,6 +185,29 @@ def test_rows_of_another_row_of_the_target_do_not_meet_its_conditions(home_dir: 
         },
     )
     assert found[HERE][1].startswith("not met together: stay.starttime <= ce.charttime")
+
+
+TWINS = [{"stay_id": 1, "charttime": at, "valuenum": 5.0} for at in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "row"),
+    [
+        ("SELECT stay_id, min(valuenum) AS value FROM {} GROUP BY stay_id", 0),
+        ("SELECT stay_id, max(valuenum) AS value FROM {} GROUP BY stay_id", 2),
+        ("SELECT DISTINCT stay_id, valuenum AS value FROM {}", 0),
+        ("SELECT stay_id, 1 AS value FROM {} GROUP BY stay_id", 0),
+        ("SELECT DISTINCT stay_id, valuenum AS value FROM {} AS ce WHERE {found}", 0),
+        ("SELECT stay_id, max(valuenum) AS value FROM {} AS ce WHERE {found} GROUP BY stay_id", 2),
+    ],
+)
+def test_of_rows_that_are_alike_always_the_same_is_decisive(home_dir: Path, sql: str, row: int):
+    found = f"exists(SELECT 1 FROM {HERE} AS own WHERE own.charttime = ce.charttime)"
+    query, part = made(sql.format(HERE, found=found), {HERE: TWINS})
+    with part.database(Home(home_dir)) as con:
+        relation = part.build(con, mode="decisive")
+        ((addresses,),) = of_row(con, {"stay_id": 1}, used(relation, query, "value"))
+    assert [part.unpack(address)[1] for address in addresses] == [row]
 
 
 @pytest.mark.shared_data
