@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from m4review.timeline.tracks import Tracks
+from m4review.timeline.tracks import BAR, Tracks
 from m4review.timeline.words import mark_words
 
 
@@ -20,6 +20,8 @@ class Room:
     """Hours at the picture's left edge."""
     high: float
     """Hours at its right edge."""
+    top: float
+    """Tracks at its upper edge."""
     pixel: float
     """Hours that a pixel stands for."""
     line: float
@@ -46,6 +48,8 @@ class Label:
     """The text."""
     at: float
     """Hours at which it begins."""
+    height: float
+    """Where its middle stands, in tracks downwards."""
 
 
 def placed(
@@ -57,7 +61,7 @@ def placed(
     *,
     most: int,
 ) -> list[Label]:
-    """The texts of events, at most `most`, each right of its mark; left where there is no room.
+    """The texts of events, at most `most`, each right of its mark; else left; else above a bar.
 
     The chosen event comes first and whole, then what was used. No text covers another one, a used
     mark or a bar, nor is it cut by the picture's edge; what was only compared, and what stands
@@ -79,7 +83,7 @@ def placed(
             break
         label = _place(tracks, event, taken, room, chosen=event == current)
         if label is not None:
-            taken.add(label, float(tracks.height[event]))
+            taken.add(label)
             found.append(label)
     return found
 
@@ -98,11 +102,11 @@ class _Taken:
         self._height = tracks.height[marks]
         self._texts: list[tuple[float, float, float]] = []
 
-    def add(self, label: Label, height: float) -> None:
+    def add(self, label: Label) -> None:
         """A text stands there."""
         room = self._room
         end = label.at + (room.width(label.words) + room.edge) * room.pixel
-        self._texts.append((label.at, end, height))
+        self._texts.append((label.at, end, label.height))
 
     def free(self, event: int, begin: float, end: float, height: float, *, used: bool) -> float:
         """How far a text that begins there can reach, at most to `end`; `begin` where nowhere."""
@@ -126,20 +130,29 @@ def _place(tracks: Tracks, event: int, taken: _Taken, room: Room, *, chosen: boo
     begin = start + near
     if stop == stop:  # noqa: PLR0124 - a bar: its end is a number
         low, high = max(start, room.low), min(stop, room.high)
+        inside = int((high - low - 2 * near) / room.pixel) - room.edge
+        if row.number is None and not chosen and inside >= room.least:  # words fit, or are cut
+            words = words if room.width(words) <= inside else room.cut(words, inside)
+            wide = (room.width(words) + room.edge) * room.pixel
         begin = low + near if low + 2 * near + wide <= high else stop + near
         start = low
     left = start - near - wide
     if chosen:
         at = begin if begin + wide <= room.high else left
-        return Label(event, words, min(max(at, room.low), room.high - wide))
+        return Label(event, words, min(max(at, room.low), room.high - wide), height)
     reach = taken.free(event, begin, min(begin + wide, room.high), height, used=used)
     if reach >= begin + wide:
-        return Label(event, words, begin)
+        return Label(event, words, begin, height)
     if left >= room.low and (used or begin + wide > room.high):
-        whole = taken.free(event, left, left + wide, height, used=False)
-        if whole >= left + wide:
-            return Label(event, words, left)
+        whole = taken.free(event, left, left + wide, height, used=False) >= left + wide
+        if whole:
+            return Label(event, words, left, height)
+    if used and stop == stop:  # noqa: PLR0124
+        above, at = height - BAR - 0.6 * room.line, max(min(start, room.high - wide), room.low)
+        whole = taken.free(event, at, at + wide, above, used=False) >= at + wide
+        if whole and above - room.line / 2 >= room.top:
+            return Label(event, words, at, above)
     free = int((reach - begin) / room.pixel) - room.edge
     if row.number is not None or free < room.least:
         return None
-    return Label(event, room.cut(words, free), begin)
+    return Label(event, room.cut(words, free), begin, height)

@@ -22,7 +22,7 @@ from m4review.timeline.axis import TimeAxis
 from m4review.timeline.edges import Edges, Head
 from m4review.timeline.labels import Room, placed
 from m4review.timeline.symbols import brush_of, pen_of
-from m4review.timeline.tracks import Tracks
+from m4review.timeline.tracks import BAR, Tracks
 from m4review.timeline.words import LOOKS, ROLES, Clock, event_words
 
 _LABELS = 60
@@ -43,8 +43,6 @@ _FEW = 5
 """Tracks that are in sight at least."""
 _TOP = -0.7
 """Where the picture begins; the first track's middle is 0."""
-_BAR = 0.22
-"""Half the thickness of a bar; tracks are 1 apart."""
 
 
 class TimeBox(pyqtgraph.ViewBox):  # type: ignore[misc]  # pyqtgraph has no types
@@ -229,7 +227,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         if lasting.any():
             bars = pyqtgraph.BarGraphItem(
                 x0=tracks.start[lasting], x1=tracks.end[lasting],
-                y0=tracks.height[lasting] - _BAR, y1=tracks.height[lasting] + _BAR,
+                y0=tracks.height[lasting] - BAR, y1=tracks.height[lasting] + BAR,
                 pen=pen_of(look, colour, zoom), brush=brush_of(look, colour, bar=True),
             )  # fmt: skip
             bars.setZValue(10 - number)
@@ -269,8 +267,8 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             wanted = np.append(self.current, wanted)
         pixel = (right - left) / max(1, self.view.width())
         room = Room(
-            low=left, high=right, pixel=pixel, line=line, near=px(8), edge=px(6), least=px(36),
-            width=metrics.horizontalAdvance,
+            low=left, high=right, top=top, pixel=pixel, line=line,
+            near=px(8), edge=px(6), least=px(36), width=metrics.horizontalAdvance,
             cut=lambda text, most: metrics.elidedText(text, Qt.TextElideMode.ElideRight, most),
         )  # fmt: skip
         behind = QColor(theme.surface)
@@ -280,7 +278,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         for each in placed(tracks, events, marks, self.current, room, most=_LABELS):
             text = pyqtgraph.TextItem(each.words, color=theme.text, fill=behind, anchor=(0, 0.5))
             text.setFont(self.font())
-            text.setPos(each.at, float(tracks.height[each.event]))
+            text.setPos(each.at, each.height)
             text.setZValue(30)
             self.addItem(text, ignoreBounds=True)
             self._labels.append(text)
@@ -416,7 +414,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         ends = np.where(np.isnan(tracks.end), tracks.start, tracks.end)
         x = np.maximum(x, here.x() - ends) / wide
         y = (tracks.height - here.y()) / high
-        y = np.where(np.isnan(tracks.end), y, np.maximum(0, np.abs(y) - _BAR / high))
+        y = np.where(np.isnan(tracks.end), y, np.maximum(0, np.abs(y) - BAR / high))
         far = np.where(self._visible() & tracks.timed, np.hypot(x, y), np.inf)
         found = int(np.argmin(far))
         return found if far[found] <= _NEAR * self._context.zoom else -1

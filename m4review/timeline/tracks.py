@@ -16,6 +16,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _REACH = 0.3
 """How far a value lifts a mark from the middle of its track; tracks are 1 apart."""
+BAR = 0.22
+"""Half the thickness of a bar; tracks are 1 apart."""
 _SHORT = 48.0
 """Hours; what lasts longer (a stay, an admission) says nothing about where to look."""
 _LONGEST = 366 * 24.0

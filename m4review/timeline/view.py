@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QProgressBar,
     QPushButton,
+    QSizePolicy,
     QSplitter,
     QStackedWidget,
     QTabWidget,
@@ -129,6 +130,7 @@ class TimelineScreen(Screen):
         rows.addWidget(self._stack, 1)
         page.addWidget(ColumnScroll(body), 1)
         self._sizes()
+        self._show_part(self.empty)
 
     def _sizes(self) -> None:
         """What needs some height to be of use has it at any zoom."""
@@ -320,7 +322,7 @@ class TimelineScreen(Screen):
         page, model = self.model.page, self.model
         if page is not None and self._stack.currentWidget() is self.empty:
             QTimer.singleShot(0, self, self._share)  # only now it has a size to be shared
-        self._stack.setCurrentWidget(self._splitter if page is not None else self.empty)
+        self._show_part(self._splitter if page is not None else self.empty)
         self.pointed.setText("")
         self.finder.field.clear()
         self.plot.show_tracks(model.tracks, model.clock)
@@ -355,6 +357,16 @@ class TimelineScreen(Screen):
         if self.isVisible():
             (self.plot if timed else self.events).setFocus()
         self.title_changed.emit()
+
+    def _show_part(self, part: QWidget) -> None:
+        """Picture and panels, or the words that stand in their place."""
+        # What is hidden asks for no room: words in the middle of it would be out of sight.
+        policy, asks = QSizePolicy.Policy, part is self._splitter
+        self._splitter.setSizePolicy(
+            policy.Expanding if asks else policy.Ignored,
+            policy.Preferred if asks else policy.Ignored,
+        )
+        self._stack.setCurrentWidget(part)
 
     def _fill_values(self) -> None:
         self.values.show_page(self.model.page, self.model.clock, self.model.untimed)

@@ -38,7 +38,7 @@ from m4review.timeline.words import (
 )
 
 ROOM = Room(
-    low=0, high=60, pixel=0.05, line=0.5, near=8, edge=6, least=36,
+    low=0, high=60, top=-0.7, pixel=0.05, line=0.5, near=8, edge=6, least=36,
     width=lambda text: 7 * len(text), cut=lambda text, most: text[: most // 7 - 1] + "…",
 )  # fmt: skip
 IN = datetime(2150, 3, 1, 14, 30)  # noqa: DTZ001 - source times have no zone
@@ -240,6 +240,26 @@ def test_in_a_short_bar_the_value_stands_behind_it_and_in_a_long_one_inside() ->
     assert label.at == pytest.approx(begin + 10 + 0.4)
 
 
+def test_between_other_bars_the_used_one_has_its_value_above_it() -> None:
+    def rate(role: Role, hour: float, last: float) -> Event:
+        end = IN + timedelta(hours=last)
+        return event(role, hour, 0.05, item="Drug", end=end, unit="mcg/kg/min")
+
+    lineage = cell(rate("outside", 1, 4), rate("decisive", 5, 6), rate("outside", 7, 20))
+    tracks = lay_out(lineage, clock_of(lineage, offsets=False))
+    tall = replace(ROOM, line=0.2)  # the track is five times as high as a text
+    (label,) = placed(tracks, (1,), np.arange(3), -1, tall, most=9)
+    assert (label.words, label.at) == ("0.05 mcg/kg/min", pytest.approx(14.5 + 5))
+    assert label.height <= -0.22 - 0.1
+    assert not placed(tracks, (1,), np.arange(3), -1, replace(tall, top=-0.4), most=9)
+    flat = replace(ROOM, line=0.6)
+    assert not placed(tracks, (1,), np.arange(3), -1, flat, most=9)  # above it there is no room
+    stay = event("decisive", 1, "SKILLED NURSING FACILITY", unit="", end=IN + timedelta(hours=8))
+    (cut,) = placed(lay_out(cell(stay), clock_of(cell(), offsets=False)), (0,), np.arange(1), -1,
+                    ROOM, most=9)  # fmt: skip
+    assert (cut.words, cut.at) == ("SKILLED NURSING…", pytest.approx(14.5 + 1 + 0.4))
+
+
 def test_beside_a_mark_a_value_is_short_and_a_cut_text_says_so() -> None:
     assert mark_words(event("decisive", 1, 0.0199803, unit="mcg/kg/min")) == "0.01998 mcg/kg/min"
     assert mark_words(event("decisive", 1, 12345.678, unit="ml")) == "12346 ml"
@@ -411,6 +431,20 @@ def test_items_are_in_sight_as_a_whole_whatever_the_height(screen: TimelineScree
         inside = screen.plot.view.sceneBoundingRect().adjusted(0, -4, 0, 4)  # a text's own margin
         for text in screen.plot._labels:  # none is cut in half by the picture's edge
             assert inside.contains(text.mapRectToScene(text.boundingRect()))
+
+
+@pytest.mark.gui
+def test_words_in_the_place_of_the_picture_are_in_sight(screen: TimelineScreen) -> None:
+    window = screen.window()
+    window.resize(800, 420)
+    screen.show_place(Place("timeline", "mimic-sofa-24h"))
+    settle(window)
+    assert screen.empty.isVisible()
+    place = QRect(screen.empty.mapTo(screen, QPoint()), screen.empty.size())
+    assert screen.rect().contains(place)
+    show(screen, page_of(cell(event("decisive", 2))))
+    settle(window)
+    assert screen.plot.height() >= screen.plot.needed  # the page scrolls for it
 
 
 @pytest.mark.gui
