@@ -148,7 +148,7 @@ def _place(tracks: Tracks, event: int, taken: _Taken, room: Room, *, chosen: boo
         if whole:
             return Label(event, words, left, height)
     if used and stop == stop:  # noqa: PLR0124
-        above, at = height - BAR - 0.6 * room.line, max(min(start, room.high - wide), room.low)
+        above, at = height - BAR - 0.8 * room.line, max(min(start, room.high - wide), room.low)
         whole = taken.free(event, at, at + wide, above, used=False) >= at + wide
         if whole and above - room.line / 2 >= room.top:
             return Label(event, words, at, above)
