@@ -100,7 +100,7 @@ def _columns(told: Callable[[datetime | None], str]) -> list[Column[Numbered]]:
         Column("Value", lambda r: value_words(r[1]), numeric=True, order=number),
         Column("Rule", lambda r: _in_a_line(r[1].rule), tip=lambda r: in_lines(r[1].rule)),
         Column("Until", lambda r: told(r[1].end) if r[1].end else "", order=lambda r: r[1].end),
-        Column("Went into", lambda r: ", ".join(r[1].columns)),
+        Column("For column", lambda r: ", ".join(r[1].columns)),
         Column("Table", lambda r: r[1].table),
         Column("Code", lambda r: r[1].item_id),
     ]
@@ -137,7 +137,7 @@ class EventList(ListTable):
             (_UNTIL, any(event.end is not None for _, event in events)),
             (_RULE_AT, any(event.rule for _, event in events)),
         ):
-            self.setColumnHidden(at, not used)
+            self.setColumnHidden(at, bool(events) and not used)
         self._quiet = False
 
     def show_first_used(self) -> None:

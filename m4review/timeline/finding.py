@@ -13,6 +13,10 @@ from m4review.timeline.symbols import role_icon
 from m4review.timeline.words import LOOKS, NO_TIME, Clock, breakable, value_words
 
 _CHOOSE = "Choose a row to read it in full."
+_NOTHING = "No row has all of these words."
+_TOOK_PART = ("decisive", "entered")
+_FOR = {True: "went into", False: "would have been for"}
+"""A row that was refused went nowhere."""
 
 
 class EventFinder(QWidget):
@@ -62,6 +66,7 @@ class EventDetail(QWidget):
         super().__init__()
         self._context = context
         self._shown: tuple[Event, Clock] | None = None
+        self._none = _CHOOSE
         self.mark, self.head = QLabel(), label(wrap=True)
         self.head.setStyleSheet("font-weight: 600")
         self.facts, self.rule = label("", "muted", wrap=True), label(wrap=True)
@@ -73,9 +78,9 @@ class EventDetail(QWidget):
         line.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
         line.addWidget(self.head, 1)
         rows.addLayout(line)
-        rows.addWidget(self.facts)
+        rows.addWidget(self.rule)  # why it was refused is read first
         rows.addWidget(self.about)
-        rows.addWidget(self.rule)
+        rows.addWidget(self.facts)
         rows.addStretch(1)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -85,8 +90,9 @@ class EventDetail(QWidget):
         context.theme_changed.connect(self._fill)
         self._fill()
 
-    def show_event(self, event: Event | None, clock: Clock | None) -> None:
-        """Show an event (None: none is chosen)."""
+    def show_event(self, event: Event | None, clock: Clock | None, *, some: bool = True) -> None:
+        """Show an event (None: none is chosen; not `some`: there is none to be chosen)."""
+        self._none = _CHOOSE if some else _NOTHING
         self._shown = None if event is None or clock is None else (event, clock)
         self._fill()
 
@@ -94,7 +100,7 @@ class EventDetail(QWidget):
         for each in (self.mark, self.head, self.about, self.rule):
             each.setVisible(self._shown is not None)
         if self._shown is None:
-            self.facts.setText(_CHOOSE)
+            self.facts.setText(self._none)
             return
         event, clock = self._shown
         look, side = LOOKS[event.role], self._context.px(16)
@@ -106,7 +112,7 @@ class EventDetail(QWidget):
             when += f" to {clock.told(event.end)}"
         parts = [when, event.table, event.item_id and f"code {event.item_id}"]
         if event.columns:
-            parts.append(f"went into {', '.join(event.columns)}")
+            parts.append(f"{_FOR[event.role in _TOOK_PART]} {', '.join(event.columns)}")
         self.facts.setText(breakable("  ·  ".join(filter(None, parts))))
         self.about.setText(look.about)
         self.rule.setText(breakable(event.rule))

@@ -391,7 +391,8 @@ class TimelineScreen(Screen):
         page, chosen = self.model.page, self.model.current
         listed = page is not None and self.events.records.row_of(chosen) >= 0
         event = page.lineage.events[chosen] if page is not None and listed else None
-        self.detail.show_event(event, self.model.clock)
+        some = bool(self.model.listed) or not self.model.sought
+        self.detail.show_event(event, self.model.clock, some=some)
 
     def _point(self, words: str) -> None:
         self.pointed.setText(words)

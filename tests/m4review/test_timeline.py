@@ -434,6 +434,21 @@ def test_items_are_in_sight_as_a_whole_whatever_the_height(screen: TimelineScree
 
 
 @pytest.mark.gui
+def test_a_refused_row_went_nowhere_and_a_search_without_rows_says_so(
+    screen: TimelineScreen,
+) -> None:
+    show(screen, page_of(cell(event("decisive", 2), event("rejected", 3, 999.0))))
+    for number, words in ((0, "went into vitalsign"), (1, "would have been for vitalsign")):
+        screen.events.selectRow(screen.events.records.row_of(number))
+        assert words in screen.detail.facts.text().replace("\u200b", "")
+    screen.finder.field.setText("zzz")
+    assert screen.detail.facts.text() == "No row has all of these words."
+    assert not screen.events.isColumnHidden(1)
+    screen.finder.field.clear()
+    assert "No row" not in screen.detail.facts.text()
+
+
+@pytest.mark.gui
 def test_words_in_the_place_of_the_picture_are_in_sight(screen: TimelineScreen) -> None:
     window = screen.window()
     window.resize(800, 420)
