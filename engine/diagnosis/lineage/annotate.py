@@ -7,12 +7,12 @@ The rules, by clause (lists as in `scope`):
 * WHERE, HAVING and QUALIFY add what they read to every row.
 * an aggregate needs the rows that it took in; `min`, `max` and `bool_or` need one row that
   gave the value (``decisive``), or are shown with all that competed (``all``).
-* a group without such rows needs any one of its rows.
+* a group without such rows needs any one of its rows; to be shown, none.
 * a window function needs the rows of its frame; `lag` and `lead` the one they look at; a row that
   is kept for being first needs only itself, since taking others away keeps it first.
 * EXISTS needs the rows that it found; what is absent needs nothing.
 * an unnested row needs what its list was made of.
-* `coalesce` needs what it comes to, row by row.
+* `coalesce` and CASE need what they come to, row by row.
 
 Only the constructs of our own SQL are known; others are refused as a fault of ours.
 """
@@ -35,7 +35,19 @@ from engine.diagnosis.lineage.clauses import (
     named_outputs,
     over_text,
 )
-from engine.diagnosis.lineage.scope import NOTHING, ROW, Relation, Scope, Seen, hidden, joined
+from engine.diagnosis.lineage.scope import (
+    NOTHING,
+    ROW,
+    Relation,
+    Scope,
+    Seen,
+    extreme,
+    hidden,
+    join_to,
+    joined,
+    outside,
+    same,
+)
 
 Mode = Literal["decisive", "all"]
 _NEIGHBOURS = (exp.Lag, exp.Lead)
@@ -188,7 +200,7 @@ class _Annotator:
                 read = on.find_all(exp.Column) if on is not None else ()
                 conditions += [column for column in read if scope.find(column)]
             else:
-                conditions += _join(scope, join, alias, relation)
+                conditions += join_to(scope, join, alias, relation)
         where = tree.args.get("where")
         if where is not None:
             conditions.append(where.this)
@@ -225,7 +237,7 @@ class _Annotator:
         own = {c for s, a, c in inner.columns(on) if s is inner and c in relation.own}
         lists = joined([f"{alias}.{hidden(c)}" for c in own] or [f"{alias}.{ROW}"])
         table, condition = node.sql(dialect="duckdb"), on.sql(dialect="duckdb", comments=False)
-        return f"(SELECT {_same(lists)} FROM {table} WHERE {condition})"  # noqa: S608
+        return f"(SELECT {same(lists)} FROM {table} WHERE {condition})"  # noqa: S608
 
     def _plain(
         self, tree: exp.Select, one: _One, outputs: list[tuple[str, exp.Expr]]
@@ -263,7 +275,7 @@ class _Annotator:
     def _one_of(self, lists: str) -> str:
         """Of rows that are the same one will do; to be shown are all."""
         if self._mode == "decisive":
-            return _same(lists)
+            return same(lists)
         return f"list_distinct(flatten(list({lists})))"
 
     def _grouped(
@@ -274,7 +286,7 @@ class _Annotator:
         witness = one.need(keys)
         having = tree.args.get("having")
         kept = list(self._aggregates(one, having.this, keys)) if having is not None else []
-        any_row = _same(joined(witness)) if keys else NOTHING
+        any_row = same(joined(witness)) if keys else NOTHING
         if not witness and not kept:
             return None, {}
         lists = {}
@@ -283,7 +295,9 @@ class _Annotator:
             if not found:
                 continue
             taken = joined([*found, *kept])
-            lists[name] = f"CASE WHEN len({taken}) > 0 THEN {taken} ELSE {any_row} END"
+            lists[name] = taken
+            if self._mode == "decisive":  # that the group is there has to be shown by some row
+                lists[name] = f"CASE WHEN len({taken}) > 0 THEN {taken} ELSE {any_row} END"
         return joined([any_row, *kept]), lists
 
     def _aggregates(self, one: _One, expression: exp.Expr, keys: list[exp.Expr]) -> Iterator[str]:
@@ -328,7 +342,7 @@ class _Annotator:
                 filter_ = f" FILTER (WHERE {' AND '.join(f'({t})' for t in tests)})"
                 # Of equal values always the same row, each time that the cell is looked at.
                 pair = f"row({cast}, list_sort({needed}))"
-                best = _extreme(function, pair, f"{filter_}{over}")
+                best = extreme(function, pair, f"{filter_}{over}")
                 return f"coalesce(struct_extract({best}, 2), {NOTHING})"
         if value is not None and not over:
             tests.append(f"({value}) IS NOT NULL")
@@ -352,6 +366,7 @@ class _One:
         self._env = env
         self._conditions = conditions
         self._extra = [text for text in extra if text != NOTHING]
+        self._decides = annotator._mode == "decisive"  # noqa: SLF001 - one algorithm in two classes
 
     def need(
         self,
@@ -373,12 +388,16 @@ class _One:
         for expression in asked:
             whole = not first_rank or expression is ranks_of
             self._collect(self._looked_at(expression), columns, texts, ranks=whole)
-        inner = {a for a, seen in self._scope.aliases.items() if not seen.optional}
-        return self._lists(columns, texts, inner)
+        return self._lists(columns, texts, self._inner)
+
+    @property
+    def _inner(self) -> set[str]:
+        """Relations whose rows are needed for a row to be there."""
+        return {a for a, seen in self._scope.aliases.items() if not seen.optional}
 
     def _looked_at(self, expression: exp.Expr) -> exp.Expr:
         """To be shown: without tests of whether something is there, if anything else is read."""
-        if self._annotator._mode == "decisive":  # noqa: SLF001 - one algorithm in two classes
+        if self._decides:
             return expression
         bare = expression.copy()
         for branch in bare.find_all(exp.If):
@@ -422,16 +441,20 @@ class _One:
     ) -> None:
         """Columns of this SELECT in an expression; lists of windows, subqueries and parents.
 
-        With `short` what coalesce does not come to is needed only where it does.
+        With `short` what coalesce or CASE does not come to is needed only where it does; to be
+        shown is all that a CASE looked at.
         """
         skip = (exp.Exists, exp.Select, exp.Window)
+        choices = (exp.Coalesce, exp.Case, exp.If) if self._decides else exp.Coalesce
 
         def shortened(node: exp.Expr) -> bool:
-            return short and isinstance(node, exp.Coalesce) and self._is_of_one_row(node)
+            return short and isinstance(node, choices) and self._is_of_one_row(node)
 
         for node in expression.walk(prune=lambda n: isinstance(n, skip) or shortened(n)):
-            if shortened(node):
+            if isinstance(node, exp.Coalesce) and shortened(node):
                 self._coalesce(node, columns, texts, ranks=ranks)
+            elif isinstance(node, (exp.Case, exp.If)) and shortened(node):
+                self._case(node, columns, texts, ranks=ranks)
             elif isinstance(node, exp.Exists):
                 texts.add(self._exists(node, columns, texts))
             elif isinstance(node, exp.Select):
@@ -467,6 +490,38 @@ class _One:
                 texts.add(f"CASE WHEN {missing} THEN {joined(needed)} ELSE {NOTHING} END")
             before.append(each)
 
+    def _case(
+        self,
+        node: exp.Case | exp.If,
+        columns: set[tuple[str, str]],
+        texts: set[str],
+        *,
+        ranks: bool,
+    ) -> None:
+        """What each branch needs beside what is needed anyway; the first condition always is."""
+        whole = isinstance(node, exp.Case)
+        branches = node.args["ifs"] if whole else [node]
+        default = node.args.get("default" if whole else "false")
+        operand = node.this if whole else None
+        for each in (operand, branches[0].this):
+            if each is not None:
+                self._collect(each, columns, texts, ranks=ranks)
+        always = self._lists(columns, set(), self._inner)
+        read, lists = set[tuple[str, str]](), set[str]()
+        cases: list[tuple[str, frozenset[str]]] = []
+        for branch in branches:
+            self._collect(branch.this, read, lists, ranks=ranks, short=False)
+            taken, own = set(read), set(lists)
+            self._collect(branch.args["true"], taken, own, ranks=ranks, short=False)
+            test = branch.this if operand is None else exp.EQ(this=operand, expression=branch.this)
+            condition = test.sql(dialect="duckdb", comments=False)
+            cases.append((f"WHEN {condition} THEN", self._lists(taken, own, set()) - always))
+        if default is not None:
+            self._collect(default, read, lists, ranks=ranks, short=False)
+        cases.append(("ELSE", self._lists(read, lists, set()) - always))
+        if any(needed for _, needed in cases):
+            texts.add(f"CASE {' '.join(f'{when} {joined(n)}' for when, n in cases)} END")
+
     def _column(
         self, node: exp.Column, columns: set[tuple[str, str]], texts: set[str], *, ranks: bool
     ) -> None:
@@ -476,7 +531,7 @@ class _One:
         elif (named := self._scope.output(node)) is not None:
             self._collect(named, columns, texts, ranks=ranks)
         else:
-            texts |= _outside(self._scope, node)
+            texts |= outside(self._scope, node)
 
     def _exists(self, node: exp.Exists, columns: set[tuple[str, str]], texts: set[str]) -> str:
         """The rows that an EXISTS found."""
@@ -535,49 +590,8 @@ class _One:
         return node
 
 
-def _same(lists: str) -> str:
-    """SQL for one of a group's lists, the same each time."""
-    return _extreme("min", f"list_sort({lists})")
-
-
-def _extreme(function: str, each: str, asked: str = "") -> str:
-    """SQL for the least or greatest of lists or pairs; `asked` is its FILTER and OVER."""
-    if "(SELECT" not in each:
-        return f"{function}({each}){asked}"
-    # DuckDB's min and max of nested values refuse a subquery in their argument.
-    return f"list_sort(list({each}){asked})[{1 if function == 'min' else -1}]"
-
-
 def _values(node: exp.Values) -> Relation:
     named = node.args["alias"].args.get("columns") if node.args.get("alias") else None
     if named:
         return Relation(tuple(column.name.lower() for column in named))
     return Relation(tuple(f"col{n}" for n in range(len(node.expressions[0].expressions))))
-
-
-def _outside(scope: Scope, node: exp.Column) -> set[str]:
-    """A column of a SELECT around this one: nothing here, its owner adds it."""
-    at = scope.parent
-    while at is not None:
-        if at.find(node) is not None:
-            return set()
-        at = at.parent
-    raise HarnessFault(f"The lineage of the column {node.sql()} is not known.")
-
-
-def _join(scope: Scope, join: exp.Join, alias: str, relation: Relation) -> list[exp.Expr]:
-    """Add a joined relation to the scope; the conditions that each row then has met."""
-    on = join.args.get("on")
-    side = str(join.side).upper()
-    if join.args.get("using") or side == "RIGHT":
-        raise HarnessFault("The lineage of this JOIN is not known.")
-    if side in ("LEFT", "FULL"):
-        if on is None:
-            raise HarnessFault("An outer join has no condition.")
-        scope.aliases[alias] = Seen(relation, optional=True, on=(on,))
-        if side == "FULL":
-            for seen in scope.aliases.values():
-                seen.optional, seen.on = True, (*seen.on, on)
-        return []
-    scope.aliases[alias] = Seen(relation)
-    return [on] if on is not None else []

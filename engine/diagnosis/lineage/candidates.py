@@ -38,6 +38,11 @@ class Looked:
         """Rows that nothing is known to refuse."""
         return frozenset(a for a, part in self.parts.items() if part.rule == ELSEWHERE)
 
+    def columns_of(self, address: int) -> tuple[str, ...]:
+        """The outputs that a row can go into."""
+        part = self.parts.get(address)
+        return () if part is None else part.columns
+
     def placed(self, decisive: Set[int], entered: Set[int], beside: Set[int]) -> dict[int, Part]:
         """The part of every row.
 

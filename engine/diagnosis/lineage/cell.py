@@ -85,7 +85,7 @@ def trace_cell(
             parts[address] = replace(parts[address], rule=rule)
         parts |= {address: Part("decisive") for address in decisive - set(parts)}
         parts |= {address: Part("entered") for address in entered - before - set(parts)}
-        parts |= similar(con, spans, set(parts), _read(query, part))
+        parts |= similar(con, spans, set(parts), _read(query, part), whose)
         lineage = CellLineage(
             target=target,
             key=key,
@@ -174,7 +174,9 @@ class _Cell:
             (decisive, decisive - core | witnesses),
         ):
             if self.again(enough) == [value]:
-                kept = self._without(enough, doubtful, value)
+                # What is of one item lies together, to be left out together.
+                order = sorted(doubtful, key=lambda a: (looked.columns_of(a), a))
+                kept = self._without(enough, order, value)
                 return kept, entered | (decisive & looked.free) - kept, True
         wider = decisive | entered
         by_table: dict[str, set[int]] = {}
@@ -186,13 +188,18 @@ class _Cell:
                 return decisive, wider - decisive, True
         return decisive, entered, False
 
-    def _without(self, enough: set[int], doubtful: set[int], value: Value) -> set[int]:
-        """`enough` without what the value does not need: all of the doubtful, or some of them."""
-        if doubtful and self.again(enough - doubtful) == [value]:
-            return enough - doubtful
-        for address in sorted(doubtful)[:_TRIED]:
-            if self.again(enough - {address}) == [value]:
-                enough = enough - {address}
+    def _without(self, enough: set[int], doubtful: list[int], value: Value) -> set[int]:
+        """`enough` without what the value does not need of the doubtful, tried by halves."""
+        waiting = [doubtful] if doubtful else []
+        for _ in range(_TRIED):
+            if not waiting:
+                break
+            part = waiting.pop(0)
+            if self.again(enough.difference(part)) == [value]:
+                enough = enough.difference(part)
+            elif len(part) > 1:
+                middle = len(part) // 2
+                waiting += [part[:middle], part[middle:]]
         return enough
 
     def again(self, addresses: Iterable[int]) -> list[Value]:
@@ -208,8 +215,8 @@ def _only_says_when(part: Part) -> bool:
     return all(name in PERSON or "time" in name for name in names)
 
 
-_TRIED = 12
-"""Doubtful rows that are tried to be left out one by one."""
+_TRIED = 16
+"""Times that the value is computed again without some of the doubtful rows."""
 _NOT_VERIFIED = (
     "Computed again from the rows shown as decisive, the value comes out different: a row that is "
     "not shown takes part."

@@ -82,6 +82,11 @@ class Passage:
         """All that a row has to meet here."""
         return (*self.block.met(self.alias), *self.filters)
 
+    def bounds_events(self, condition: exp.Expr) -> bool:
+        """Is it of a time of the events themselves, not of what they were chosen for?"""
+        names = {c.name.lower() for c in condition.find_all(exp.Column)}
+        return self.own is None or bool(names & self.own)
+
 
 Trail = tuple[Passage, ...]
 """One way from the cell down to a leaf, outermost first; passages that ask nothing left out."""
@@ -159,12 +164,8 @@ class _Walk:
         found: _Found = {}
         for each in here.measured(value):
             found |= self._of_column(here, *each)
-        own = {leaf for leaf, _ in found}
         for each in here.measured(chosen):
-            more = self._of_column(here, *each)
-            # A total that the value is a part of: its other parts tell nothing of the value.
-            if not own or not own <= {leaf for leaf, _ in more}:
-                found |= more
+            found |= self._of_column(here, *each)
         for condition in (expression, *at.conditions, *filters):
             for inner in at.exists(condition):
                 found |= dict.fromkeys(self._looked_for(inner, name), frozenset[str]())

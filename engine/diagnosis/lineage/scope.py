@@ -49,6 +49,19 @@ def joined(lists: Iterable[str]) -> str:
     return f"coalesce(list_distinct(flatten([{', '.join(parts)}])), {NOTHING})"
 
 
+def same(lists: str) -> str:
+    """SQL for one of a group's lists, the same each time."""
+    return extreme("min", f"list_sort({lists})")
+
+
+def extreme(function: str, each: str, asked: str = "") -> str:
+    """SQL for the least or greatest of lists or pairs; `asked` is its FILTER and OVER."""
+    if "(SELECT" not in each:
+        return f"{function}({each}){asked}"
+    # DuckDB's min and max of nested values refuse a subquery in their argument.
+    return f"list_sort(list({each}){asked})[{1 if function == 'min' else -1}]"
+
+
 @dataclass
 class Seen:
     """One relation in a FROM clause."""
@@ -112,3 +125,31 @@ class Scope:
             yield from self.parent._resolved(node)  # noqa: SLF001 - its own kind
         else:
             raise HarnessFault(f"The lineage of the column {node.sql()} is not known.")
+
+
+def outside(scope: Scope, node: exp.Column) -> set[str]:
+    """A column of a SELECT around this one: nothing here, its owner adds it."""
+    at = scope.parent
+    while at is not None:
+        if at.find(node) is not None:
+            return set()
+        at = at.parent
+    raise HarnessFault(f"The lineage of the column {node.sql()} is not known.")
+
+
+def join_to(scope: Scope, join: exp.Join, alias: str, relation: Relation) -> list[exp.Expr]:
+    """Add a joined relation to the scope; the conditions that each row then has met."""
+    on = join.args.get("on")
+    side = str(join.side).upper()
+    if join.args.get("using") or side == "RIGHT":
+        raise HarnessFault("The lineage of this JOIN is not known.")
+    if side in ("LEFT", "FULL"):
+        if on is None:
+            raise HarnessFault("An outer join has no condition.")
+        scope.aliases[alias] = Seen(relation, optional=True, on=(on,))
+        if side == "FULL":
+            for seen in scope.aliases.values():
+                seen.optional, seen.on = True, (*seen.on, on)
+        return []
+    scope.aliases[alias] = Seen(relation)
+    return [on] if on is not None else []

@@ -10,10 +10,12 @@ import duckdb
 from engine.diagnosis.lineage.candidates import Spans, time_of, why_not
 from engine.diagnosis.lineage.events import SHAPES, Part
 from engine.diagnosis.lineage.leaves import Leaf
+from engine.diagnosis.lineage.model import Value
 from engine.diagnosis.lineage.scope import ROW
 
-NOT_READ = "a similar item of the same stay that the reference does not read"
+NOT_READ = "a similar item of the same {whose} that the reference does not read"
 _ALIKE = 0.93
+_WHOSE = {"patientunitstayid": "stay", "stay_id": "stay", "hadm_id": "admission"}
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,20 @@ class Read:
 
 
 def similar(
-    con: duckdb.DuckDBPyConnection, leaves: Mapping[Leaf, Spans], known: Set[int], read: Read
+    con: duckdb.DuckDBPyConnection,
+    leaves: Mapping[Leaf, Spans],
+    known: Set[int],
+    read: Read,
+    key: Mapping[str, Value],
 ) -> dict[int, Part]:
-    """The part of rows of similar items, in the windows of what is read.
+    """The part of rows of similar items of the same stay or admission, in what is read's windows.
 
     Args:
         con: holds the base tables with addresses, and their dictionaries.
         leaves: what the cell rests on, with the spans of time of every way there.
         known: addresses that have a part already.
         read: what the reference reads for any of its values.
+        key: the cell's row, and other identifiers of it.
     """
     parts: dict[int, Part] = {}
     for leaf, spans in leaves.items():
@@ -43,12 +50,17 @@ def similar(
         if not where:
             continue
         time = f"coalesce({', '.join(SHAPES[leaf.table].start)})"
+        names = {str(row[0]) for row in con.execute(f"DESCRIBE {leaf.table}").fetchall()}
+        own = next((n for n in _WHOSE if n in names and key.get(n) is not None), "")
         rows = con.execute(
-            f"SELECT {ROW}[1], {time} FROM {leaf.table} WHERE {where}"  # noqa: S608 - our own names
+            f"SELECT {ROW}[1], {time} FROM {leaf.table} "  # noqa: S608 - our own names
+            f"WHERE {where} AND {f'{own} = ?' if own else 'TRUE'}",
+            [key[own]] if own else [],
         ).fetchall()
+        rule = NOT_READ.format(whose=_WHOSE.get(own, "patient"))
         for address, at in rows:
             if int(address) not in known and not why_not(time_of(at), spans):
-                parts[int(address)] = Part("missed", NOT_READ, (f"{leaf.query}.{leaf.column}",))
+                parts[int(address)] = Part("missed", rule, (f"{leaf.query}.{leaf.column}",))
     return parts
 
 

@@ -17,15 +17,18 @@ from sqlglot import exp
 
 from engine.diagnosis.lineage.blocks import Block, conjuncts
 from engine.diagnosis.lineage.conditions import text_of
+from engine.diagnosis.lineage.frames import filled
 from engine.diagnosis.lineage.leaves import Leaf, Passage, Trail
 from engine.diagnosis.lineage.lookups import PERSON
 from engine.diagnosis.lineage.lost import BEFORE_IT, NOT_MET
 from engine.diagnosis.lineage.model import Value
 from engine.diagnosis.lineage.scope import ROW
 from engine.diagnosis.lineage.ways import Ways
-from engine.diagnosis.lineage.windows import bound_of
+from engine.diagnosis.lineage.windows import bound_of, bound_value
 
 _WHOSE = {"stay_id": "stay", "hadm_id": "admission", "patientunitstayid": "stay"}
+_SEVERAL = ("before the window: ", "after the window: ", NOT_MET)
+_FEW = 3
 _Refused = dict[int, str]
 """Address to why the row was refused."""
 
@@ -63,10 +66,34 @@ def _by_all(refused: list[_Refused]) -> _Refused:
     """What every one refuses, in the words of the one that tells most."""
     first, *others = refused
     return {
-        address: max((rule, *(other[address] for other in others)), key=_tells)
+        address: _most_told([rule, *(other[address] for other in others)])
         for address, rule in first.items()
         if all(address in other for other in others)
     }
+
+
+def _most_told(rules: list[str]) -> str:
+    """Of conditions, and of windows on the same side, all that refuse, if they are few."""
+    best = max(dict.fromkeys(rules), key=_tells)
+    start = next((s for s in _SEVERAL if best.startswith(s)), "")
+    each = dict.fromkeys(r.removeprefix(start) for r in rules if start and r.startswith(start))
+    return f"{start}{', nor '.join(each)}" if 1 < len(each) <= _FEW else best
+
+
+def _by_both(left: _Refused, right: _Refused) -> _Refused:
+    """What both of two alternatives refuse, in the words of both."""
+    return {a: _of_both(rule, right[a]) for a, rule in left.items() if a in right}
+
+
+def _of_both(rule: str, other: str) -> str:
+    """Alternatives that a null test tells apart are not for the same rows: the other's words."""
+    if _is_null_test(other) or rule == other:
+        return rule
+    return other if _is_null_test(rule) else f"{rule}, and {other}"
+
+
+def _is_null_test(rule: str) -> bool:
+    return rule.startswith(NOT_MET) and rule.endswith(" IS NULL")
 
 
 def _tells(rule: str) -> int:
@@ -86,7 +113,7 @@ class _Asked:
         """Rows that a way refuses; the innermost condition speaks."""
         refused: _Refused = {}
         for passage in reversed(trail):
-            mark = (id(passage.block), passage.alias, passage.column, passage.filters)
+            mark = (id(passage.block), passage.alias, passage.column, passage.filters, passage.own)
             if mark not in self.known:
                 self.known[mark] = self._passage(passage)
             refused = {**self.known[mark], **refused}
@@ -103,7 +130,7 @@ class _Asked:
         bare = condition.unnest()
         if isinstance(bare, exp.Or):
             sides = (bare.left, bare.right)
-            return _by_all([self._refused(passage, side) for side in sides])
+            return _by_both(*(self._refused(passage, side) for side in sides))
         if isinstance(bare, exp.And):
             refused: _Refused = {}
             for part in conjuncts(bare):
@@ -112,9 +139,50 @@ class _Asked:
         if bare.find(exp.Window, exp.AggFunc, exp.Placeholder):
             return {}
         mine = _identifier(passage.block, passage.alias, bare)
-        if mine is None:
-            return dict.fromkeys(self._failing(passage, bare), _told(passage, bare))
-        return self._of_another(passage, mine, text_of(bare))
+        if mine is not None:
+            return self._of_another(passage, mine, text_of(bare))
+        failing = self._failing(passage, bare)
+        refused = dict.fromkeys(failing, self._told(passage, bare))
+        if failing and passage.block.touched(bare) - {passage.alias}:
+            with_another = failing - self._failing(passage, bare, of_any=True)
+            refused |= self._by_whose(passage, with_another, text_of(bare))
+        return refused
+
+    def _told(self, passage: Passage, condition: exp.Expr) -> str:
+        """A bound of one value for the cell's row is a window's; of many rows it pairs them.
+
+        What was read for a gas does not lie where the gas lies.
+        """
+        sql = text_of(condition)
+        bound = bound_of(passage, condition)
+        if bound is not None and self._is_one(passage, bound.at):
+            whose = "" if passage.bounds_events(condition) else "read for what lies "
+            return f"{whose}{'before' if bound.lower else 'after'} the window: {sql}"
+        return f"{NOT_MET}{sql}"
+
+    def _is_one(self, passage: Passage, bound: exp.Expr) -> bool:
+        filled_in = filled(bound, self.key)
+        return (
+            filled_in is not None
+            and bound_value(self.ways.con, passage.block, filled_in, self.key) is not None
+        )
+
+    def _by_whose(self, passage: Passage, addresses: set[int], told: str) -> _Refused:
+        """Of rows that only rows of another stay or admission go with, those that are of it."""
+        table = self.ways.table(passage.block, passage.alias)
+        if table is None or not addresses:
+            return {}
+        found: _Refused = {}
+        what = self.ways.addresses(table, passage.alias, passage.column)
+        for name in reversed([n for n in _WHOSE if n in self.ways.columns(table)]):
+            if self.key.get(name) is not None:
+                of_it = self._addresses(
+                    f"SELECT unnest({what}) FROM {table} AS {passage.alias} "  # noqa: S608
+                    f"WHERE {name} != ?",
+                    [self.key[name]],
+                )
+                found |= dict.fromkeys(addresses & of_it, f"of another {_WHOSE[name]}: {told}")
+        return found
 
     def _of_another(self, passage: Passage, mine: exp.Column, told: str) -> _Refused:
         """Rows of another stay or admission than the cell's, or of none; all are the patient's."""
@@ -131,7 +199,8 @@ class _Asked:
             **dict.fromkeys(self._failing(passage, there), unknown),
         }
 
-    def _failing(self, passage: Passage, condition: exp.Expr) -> set[int]:
+    def _failing(self, passage: Passage, condition: exp.Expr, *, of_any: bool = False) -> set[int]:
+        """Rows that do not meet a condition with a row of the cell's, or of the patient's."""
         block, alias = passage.block, passage.alias
         table = self.ways.table(block, alias)
         others = block.touched(condition) - {alias}
@@ -147,7 +216,9 @@ class _Asked:
             shared = [n for n in self.key if beside and n in self.ways.columns(beside)]
             if beside is None or not shared:
                 return set()
-            whose = " AND ".join(f"{other}.{name} IS NOT DISTINCT FROM ?" for name in shared)
+            shared = [] if of_any else shared
+            same = [f"{other}.{name} IS NOT DISTINCT FROM ?" for name in shared]
+            whose = " AND ".join(same) or "TRUE"
             values = [self.key[name] for name in shared]
             test = f"EXISTS (SELECT 1 FROM {beside} AS {other} WHERE {whose} AND {test})"  # noqa: S608
         with_ = block.with_sql if condition.find(exp.Select) is not None else ""
@@ -188,13 +259,6 @@ class _Asked:
             f"{block.without(part)} {part} NOT coalesce(({test}), FALSE))",
             [],
         )
-
-
-def _told(passage: Passage, condition: exp.Expr) -> str:
-    sql = text_of(condition)
-    if (bound := bound_of(passage, condition)) is not None:
-        return f"{'before' if bound.lower else 'after'} the window: {sql}"
-    return f"{NOT_MET}{sql}"
 
 
 def _identifier(block: Block, alias: str, condition: exp.Expr) -> exp.Column | None:

@@ -1,0 +1,178 @@
+"""Lineage: decisive, entered or refused, where several ways and stays meet.
+
+The expected rows are looked up in the open demo by SQL of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from lineage_made import made
+
+from engine.base.jobs import SimpleJob
+from engine.base.paths import Home
+from engine.diagnosis.lineage import CellLineage, trace_cell
+from engine.diagnosis.lineage.cell import of_row, used
+from engine.sources import find_source, open_source
+
+USED = ("decisive", "entered")
+
+
+def traced(home: Home, target: str, key: Mapping[str, object], column: str) -> CellLineage:
+    cell = trace_cell(home, "mimic-demo", target, key, column, job=SimpleJob())
+    assert cell.verified
+    return cell
+
+
+def numbers(home: Home, sql: str, *values: object) -> set[int]:
+    """Row numbers that a query of the demo gives."""
+    con = open_source(find_source(home, "mimic-demo"))
+    try:
+        return {int(row) for (row,) in con.execute(sql, list(values)).fetchall()}
+    finally:
+        con.close()
+
+
+@pytest.mark.shared_data
+def test_what_each_of_two_filters_refuses_is_told_by_both(mimic_built: Home):
+    """A gas without ventilation at 50 %: neither the pO2's rule nor the gradient's lets it in."""
+    cell = traced(mimic_built, "apsiii-24h", {"stay_id": 35128235}, "pao2_aado2_score")
+    assert cell.value == 0
+    of_it = [e for e in cell.events if (e.item, e.value) in {("pO2", 60.0)}]
+    of_it += [e for e in cell.events if e.item == "Inspired O2 Fraction" and "nor" in e.rule]
+    assert {e.item for e in of_it} == {"pO2", "Inspired O2 Fraction"}
+    assert {(e.role, e.rule) for e in of_it} == {
+        ("outside", "not met: is_ventilated, nor COALESCE(fio2, 21) < 50")
+    }
+    assert "pO2" not in {e.item for e in cell.events if e.role in USED}
+
+
+@pytest.mark.shared_data
+def test_only_what_the_value_needs_is_decisive(mimic_built: Home):
+    cell = traced(mimic_built, "apsiii-24h", {"stay_id": 30057454}, "pao2_aado2_score")
+    measured = [e for e in cell.events if e.table.endswith("events")]
+    assert cell.value == 2
+    assert {e.item for e in measured if e.role == "decisive"} == {"Specimen Type", "pO2"}
+
+
+@pytest.mark.shared_data
+def test_the_parts_of_a_total_that_chose_the_hour_entered(mimic_built: Home):
+    cell = traced(mimic_built, "sepsis3", {"stay_id": 35026312}, "cardiovascular")
+    used_items = {e.item for e in cell.events if e.role in USED}
+    assert {"Platelet Count", "Bilirubin, Total", "Creatinine"} <= used_items
+
+
+@pytest.mark.shared_data
+def test_a_branch_that_is_not_reached_is_not_decisive(mimic_built: Home):
+    cell = traced(mimic_built, "sofa-24h", {"stay_id": 34617352}, "cardiovascular")
+    assert cell.value == 4
+    roles = {e.role for e in cell.events if e.item == "Non Invasive Blood Pressure mean"}
+    assert "entered" in roles
+    assert "decisive" not in roles
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    ("target", "stay", "column"),
+    [("kdigo-48h", 34577403, "aki_stage"), ("sepsis3", 38017367, "culture_time")],
+)
+def test_what_was_missed_is_of_the_same_stay_or_admission(
+    mimic_built: Home, target: str, stay: int, column: str
+):
+    whose = {
+        "chartevents": ("stay", "stay_id = ?"),
+        "labevents": (
+            "admission",
+            "hadm_id = (SELECT hadm_id FROM mimiciv_icu.icustays WHERE stay_id = ?)",
+        ),
+    }
+    cell = traced(mimic_built, target, {"stay_id": stay}, column)
+    missed = [e for e in cell.events if e.role == "missed"]
+    for table in {e.table for e in missed}:
+        told, where = whose[table.partition(".")[2]]
+        own = numbers(mimic_built, f"SELECT rowid FROM {table} WHERE {where}", stay)
+        assert {e.row for e in missed if e.table == table} <= own
+        assert all(f"of the same {told}" in e.rule for e in missed if e.table == table)
+
+
+@pytest.mark.shared_data
+def test_what_has_a_partner_in_another_stay_is_told_by_that_stay(mimic_built: Home):
+    """A device whose flow stands at its very minute was said to have none."""
+    cell = traced(mimic_built, "sofa-24h", {"stay_id": 38229329}, "respiration")
+    with_flow = numbers(
+        mimic_built,
+        "SELECT device.rowid FROM mimiciv_icu.chartevents AS device WHERE device.itemid = 226732 "
+        "AND EXISTS (SELECT 1 FROM mimiciv_icu.chartevents AS flow WHERE "
+        "flow.itemid IN (223834, 227582, 227287) AND flow.value IS NOT NULL "
+        "AND flow.subject_id = device.subject_id AND flow.charttime = device.charttime)",
+    )
+    pair = "flow.charttime = device.charttime"
+    by_pair = {e.row: e.rule for e in cell.events if pair in e.rule}
+    assert {r for r, rule in by_pair.items() if rule == f"of another stay: {pair}"} <= with_flow
+    assert not {r for r, rule in by_pair.items() if rule == f"not met: {pair}"} & with_flow
+    assert set(by_pair) & with_flow
+
+
+@pytest.mark.shared_data
+def test_a_pairing_of_many_rows_is_not_called_a_window(mimic_built: Home):
+    """An oxygen fraction in the window, after which no gas was taken."""
+    cell = traced(mimic_built, "sofa-24h", {"stay_id": 32895909}, "respiration")
+    within = numbers(
+        mimic_built,
+        "SELECT ce.rowid FROM mimiciv_icu.chartevents AS ce "
+        "INNER JOIN mimiciv_icu.icustays AS stay USING (subject_id) WHERE stay.stay_id = ? "
+        "AND ce.itemid = 223835 AND ce.charttime <= stay.intime + INTERVAL 24 HOURS "
+        "AND ce.charttime >= stay.intime - INTERVAL 6 HOURS",
+        32895909,
+    )
+    inside = [e for e in cell.events if e.table.endswith("chartevents") and e.row in within]
+    assert inside
+    assert not [e for e in inside if e.rule.startswith(("before the", "after the"))]
+    (last,) = [e for e in inside if "the window" in e.rule]
+    assert last.rule == ("read for what lies after the window: time_window.endtime >= bg.charttime")
+
+
+@pytest.mark.shared_data
+def test_a_culture_is_told_the_bound_of_every_choice(mimic_built: Home):
+    key = {"subject_id": 10039708, "ab_id": 22}
+    cell = traced(mimic_built, "suspicion-infection", key, "culture_time")
+    early = {e.rule for e in cell.events if e.rule.startswith("before the window: ordered")}
+    (told,) = early
+    assert told == (
+        "before the window: ordered.starttime < culture.charttime, "
+        "nor ordered.starttime <= culture.charttime + INTERVAL '72' HOURS"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("CASE WHEN a.valuenum > 1 THEN b.rate ELSE 7 END", {0: [0], 1: []}),
+        ("CASE WHEN a.valuenum > 1 THEN 7 ELSE b.rate END", {0: [0], 1: [0]}),
+        ("CASE WHEN b.rate IS NULL THEN 1 WHEN a.valuenum > 1 THEN 2 END", {0: [0], 1: [0]}),
+        ("if(a.valuenum > 9, b.rate, a.valuenum)", {0: [0], 1: []}),
+        ("CASE a.valuenum WHEN 1 THEN 0 WHEN 5 THEN b.rate END", {0: [0], 1: []}),
+    ],
+)
+def test_of_a_case_only_what_it_comes_to_is_needed(
+    home_dir: Path, sql: str, rows: Mapping[int, list[int]]
+):
+    """One value of 1: only a branch that is taken, or a condition before it, reads the other."""
+    query, part = made(
+        f"SELECT a.stay_id, {sql} AS value FROM mimiciv_icu.chartevents AS a "
+        "LEFT JOIN mimiciv_icu.procedureevents AS b ON a.stay_id = b.stay_id",
+        {
+            "mimiciv_icu.chartevents": [{"stay_id": 1, "valuenum": 1.0}],
+            "mimiciv_icu.procedureevents": [{"stay_id": 1, "rate": 3.0}],
+        },
+    )
+    with part.database(Home(home_dir)) as con:
+        relation = part.build(con, mode="decisive")
+        ((addresses,),) = of_row(con, {"stay_id": 1}, used(relation, query, "value"))
+    found = {0: [], 1: []}
+    for address in sorted(addresses):
+        table, number = part.unpack(address)
+        found[part.tables.index(table)].append(number)
+    assert found == rows
