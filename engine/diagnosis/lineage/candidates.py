@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import duckdb
 
+from engine.diagnosis.lineage.conditions import NOT_MET, refusal
 from engine.diagnosis.lineage.events import SHAPES, Part
 from engine.diagnosis.lineage.leaves import STATEMENTS, Leaf
 from engine.diagnosis.lineage.lookups import OUTER, Lookup
@@ -123,7 +124,7 @@ def _rows(con: duckdb.DuckDBPyConnection, leaf: Leaf, admission: Value) -> Itera
     """Rows of the leaf's items."""
     shape = SHAPES[leaf.table]
     time = f"coalesce({', '.join(shape.start)})" if shape.start else "NULL"
-    rules = [(f"({guard}) AND NOT coalesce(({rule}), FALSE)", rule) for guard, rule in leaf.rules]
+    rules = [test for guard, rule in leaf.rules for test in _rule_tests(guard, rule)]
     lists = [test for lookup in leaf.lookups for test in _list_tests(lookup)]
     whose = "hadm_id" if leaf.table in STATEMENTS else "NULL"
     where = [f"({c})" for c in leaf.identity]
@@ -140,9 +141,14 @@ def _rows(con: duckdb.DuckDBPyConnection, leaf: Leaf, admission: Value) -> Itera
             yield replace(row, elsewhere="of another admission")
 
 
+def _rule_tests(guard: str, rule: str) -> Iterator[tuple[str, str]]:
+    yield f"({guard}) AND ({rule}) IS NULL", f"not recorded: {rule}"
+    yield f"({guard}) AND NOT ({rule})", refusal(rule)
+
+
 def _list_tests(lookup: Lookup) -> Iterator[tuple[str, str]]:
     for test, told in lookup.rules:
-        yield f"NOT {lookup.listed} AND NOT coalesce(({test}), FALSE)", told
+        yield f"NOT {lookup.listed} AND NOT coalesce(({test}), FALSE)", f"{NOT_MET}{told}"
     yield f"NOT {lookup.listed}", f"not in the list: {lookup.told}"
     if lookup.told_wanted:
         yield f"NOT {lookup.wanted}", f"listed, but not as this: {lookup.told_wanted}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import sqlglot
 from sqlglot import exp
 
 from engine.diagnosis.lineage.blocks import Block, aggregates, conjuncts
@@ -114,6 +115,19 @@ def _otherwise(branch: exp.If) -> exp.Expr | None:
 
 def _is_null(expression: exp.Expr | None) -> bool:
     return expression is None or isinstance(expression, exp.Null)
+
+
+NOT_MET = "not met: "
+"""Before a condition that refuses a row."""
+_OTHER_TESTS = (exp.EQ, exp.NEQ, exp.In, exp.Is, exp.Like, exp.Length, exp.Anonymous)
+
+
+def refusal(rule: str) -> str:
+    """A rule of a row's own values (SQL), with what it means that the row fails it."""
+    test = sqlglot.parse_one(rule, read="duckdb")
+    compares = test.find(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between) is not None
+    is_range = compares and test.find(*_OTHER_TESTS) is None
+    return f"{'out of range: ' if is_range else NOT_MET}{rule}"
 
 
 def text_of(expression: exp.Expr) -> str:

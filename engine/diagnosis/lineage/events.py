@@ -31,6 +31,8 @@ class Shape:
     """What a row of the table is, where the item alone does not tell."""
     measure: str = ""
     """Unit of a value whose table has no column for it."""
+    wide: bool = False
+    """The row states several things: its value is a text of all of `value`, each with its name."""
 
 
 _ORDER = "(seq_num)"
@@ -101,10 +103,11 @@ SHAPES: Mapping[str, Shape] = {
         measure="years",
     ),
     "eicu_crd.apacheapsvar": Shape(
-        start=(), item=(), value=("urine",), unit=(), kind="APACHE variable, urine"
+        start=(), item=(), value=("intubated", "urine"), unit=(), kind="APACHE variables", wide=True
     ),
     "eicu_crd.apachepredvar": Shape(
-        start=(), item=(), value=("electivesurgery",), unit=(), kind="APACHE, elective surgery"
+        start=(), item=(), value=("oobintubday1", "electivesurgery"), unit=(),
+        kind="APACHE prediction", wide=True,
     ),
 }  # fmt: skip
 """Every table that a target rests on; a test holds this to the targets."""
@@ -171,7 +174,10 @@ def _event(
     shape = SHAPES[table]
     where = next((n for n in shape.value if row.get(n) is not None), None)
     value: Value = None
-    if where is not None:
+    if shape.wide:
+        stated = [f"{n} {row[n]}" for n in shape.value if row.get(n) is not None]
+        value = ", ".join(stated) or None
+    elif where is not None:
         value = _plain(row[where])
     unit = shape.measure if value is not None else ""
     if shape.unit and where is not None:

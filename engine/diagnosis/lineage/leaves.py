@@ -9,6 +9,7 @@ own rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -269,12 +270,36 @@ class _Walk:
 
 
 def _outputs_of(block: Block, alias: str, own: frozenset[str] | None) -> frozenset[str]:
-    """Outputs that read some columns of a relation."""
+    """Outputs that read some columns of a relation, or a time that equals one of them."""
+    same = {
+        other
+        for condition in (*block.conditions, *(c for on in block.outer.values() for c in on))
+        for mine, other in _equal_times(block, condition)
+        if mine[0] == alias and (own is None or mine[1] in own)
+    }
     return frozenset(
         name
         for name, expression in block.outputs.items()
-        if any(a == alias and (own is None or c in own) for a, c in block.columns(expression))
+        if any(
+            (a, c) in same or (a == alias and (own is None or c in own))
+            for a, c in block.columns(expression)
+        )
     )
+
+
+def _equal_times(
+    block: Block, condition: exp.Expr
+) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    """Both ways: alias and name of two columns that an equality takes for one time."""
+    if isinstance(condition, exp.EQ):
+        sides = [list(block.columns(s)) for s in (condition.this, condition.expression)]
+        plain = isinstance(condition.this, exp.Column) and isinstance(
+            condition.expression, exp.Column
+        )
+        if plain and all(len(s) == 1 and any(p in s[0][1] for p in _PLACES) for s in sides):
+            ((left,), (right,)) = sides
+            yield left, right
+            yield right, left
 
 
 def _asking(passage: Passage) -> Trail:

@@ -17,12 +17,11 @@ from sqlglot import exp
 
 from engine.diagnosis.lineage.blocks import Block, Columns, aggregates, below
 from engine.diagnosis.lineage.clauses import argument_of
-from engine.diagnosis.lineage.conditions import text_of
+from engine.diagnosis.lineage.conditions import NOT_MET, text_of
 from engine.diagnosis.lineage.model import Value
 from engine.diagnosis.lineage.ways import Ways
 
 BEFORE_IT = "another row goes before it: "
-NOT_MET = "not met: "
 _LATER = ("group", "having", "qualify")
 """Parts of a SELECT that come after its rows were let in."""
 

@@ -16,11 +16,11 @@ import duckdb
 from sqlglot import exp
 
 from engine.diagnosis.lineage.blocks import Block, conjuncts
-from engine.diagnosis.lineage.conditions import text_of
+from engine.diagnosis.lineage.conditions import NOT_MET, text_of
 from engine.diagnosis.lineage.frames import filled
 from engine.diagnosis.lineage.leaves import Leaf, Passage, Trail
 from engine.diagnosis.lineage.lookups import PERSON
-from engine.diagnosis.lineage.lost import BEFORE_IT, NOT_MET
+from engine.diagnosis.lineage.lost import BEFORE_IT
 from engine.diagnosis.lineage.model import Value
 from engine.diagnosis.lineage.scope import ROW
 from engine.diagnosis.lineage.ways import Ways

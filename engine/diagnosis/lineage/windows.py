@@ -60,7 +60,7 @@ def windows(
     """
     found: dict[Window, None] = {}
     for passage in passages:
-        conditions = [c for c in passage.conditions if _bounds_events(passage, c)]
+        conditions = [c for c in passage.conditions if passage.bounds_events(c)]
         window = _window(con, passage, conditions, key)
         if window is not None:
             found.setdefault(window)
@@ -87,12 +87,6 @@ def pictured(
         )
         found |= {w: None for w in here if not any(_closes(other, w) for other in here)}
     return tuple(found)
-
-
-def _bounds_events(passage: Passage, condition: exp.Expr) -> bool:
-    """Does it bound a time of the events themselves, not of what they were chosen for?"""
-    names = {c.name.lower() for c in condition.find_all(exp.Column)}
-    return passage.own is None or bool(names & passage.own)
 
 
 def _choices(passage: Passage, conditions: Iterable[exp.Expr]) -> list[list[exp.Expr]]:

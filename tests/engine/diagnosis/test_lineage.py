@@ -173,7 +173,7 @@ def test_the_parts_of_a_sofa_component(mimic_built: Home):
             assert not window.start <= event.start <= window.end
             assert event.rule.startswith(("before the window", "after the window"))
         if event.role == "rejected":
-            assert event.rule == "valuenum > 0"
+            assert event.rule == "not recorded: valuenum > 0"
             assert event.number is None
     names = [(step.name, step.value) for step in traced.steps]
     assert names[1] == ("first_day_sofa.coagulation", 0)
@@ -189,7 +189,7 @@ def test_a_value_out_of_range_is_rejected_by_that_rule(mimic_built: Home):
     """Three respiratory rates of 0 in the window of one stay, looked up in the open demo."""
     cell = traced(mimic_built, "sirs-24h", {"stay_id": 32155744}, "resp_score")
     nought = [e for e in cell.events if e.number == 0 and e.item == "Respiratory Rate"]
-    assert [(e.role, e.rule) for e in nought] == [("rejected", "valuenum > 0")] * 3
+    assert [(e.role, e.rule) for e in nought] == [("rejected", "out of range: valuenum > 0")] * 3
     window = cell.windows[0]
     assert all(window.start <= e.start <= window.end for e in nought)
 

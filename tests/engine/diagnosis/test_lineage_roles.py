@@ -15,6 +15,7 @@ from engine.base.jobs import SimpleJob
 from engine.base.paths import Home
 from engine.diagnosis.lineage import CellLineage, trace_cell
 from engine.diagnosis.lineage.cell import of_row, used
+from engine.diagnosis.lineage.conditions import refusal
 from engine.sources import find_source, open_source
 
 USED = ("decisive", "entered")
@@ -176,3 +177,23 @@ def test_of_a_case_only_what_it_comes_to_is_needed(
         table, number = part.unpack(address)
         found[part.tables.index(table)].append(number)
     assert found == rows
+
+
+def test_a_rule_says_what_it_means_that_a_row_fails_it():
+    assert refusal("valuenum > 0") == "out of range: valuenum > 0"
+    assert refusal("valuenum BETWEEN 1 AND 9") == "out of range: valuenum BETWEEN 1 AND 9"
+    assert refusal("NOT value IS NULL") == "not met: NOT value IS NULL"
+    assert refusal("specimen = 'ART.'") == "not met: specimen = 'ART.'"
+    assert refusal("icd_version = 9 AND icd_code > '5'").startswith("not met: ")
+    assert refusal("CONTAINS(LOWER(curr_service), 'surg')").startswith("not met: ")
+
+
+@pytest.mark.shared_data
+def test_a_row_that_states_several_things_shows_each_by_name(eicu_built: Home):
+    cell = trace_cell(
+        eicu_built, "eicu-demo", "eicu-oasis", {"patientunitstayid": 211144}, "mechvent_score",
+        job=SimpleJob(),
+    )  # fmt: skip
+    shown = {e.item: e.value for e in cell.events if e.role == "decisive"}
+    assert shown["APACHE variables"] == "intubated 1, urine -1.0"
+    assert shown["APACHE prediction"] == "oobintubday1 1, electivesurgery 1"
