@@ -11,7 +11,7 @@ Role = Literal["decisive", "entered", "outside", "rejected", "missed"]
 """``decisive``: the cell comes out the same from these rows alone. ``entered``: took part (was
 compared, counted) without deciding. ``outside``: accepted as a measurement, but not for this cell:
 another time, specimen, episode. ``rejected``: of the right item, but refused by a rule.
-``missed``: a similar item of the same stay that the reference does not read."""
+``missed``: a similar item of the same stay or admission that the reference does not read."""
 
 Value = str | int | float | bool | datetime | None
 
@@ -69,7 +69,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Window:
-    """A span of time that an event had to be in."""
+    """A span of time that an event had to be in, or what lasts had to cover."""
 
     start: datetime | None
     """None when open."""
