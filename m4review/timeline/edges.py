@@ -6,6 +6,7 @@ no other word.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,12 +21,16 @@ from m4review.timeline.words import hours_words
 
 _LANE = 16
 """Pixels of a lane at 100 %."""
-_MOST = 7
-"""Lanes; what has none left shares one, and its name is left out where another's stands."""
+_FOLDED = 4
+"""Windows that have a lane of their own while the others are folded into one."""
+_UNFOLDED = 24
+"""The same once they are unfolded: beyond that the lanes would be taller than the picture."""
+_TINT = 110
+"""How opaque so many windows, one upon the other, are shaded; more of them are fainter each."""
 _TICK = 4
 """Half the height of a line's end at 100 %, and the length of an arrow."""
 
-Kind = Literal["stay", "window", "reference", "agent"]
+Kind = Literal["stay", "window", "folded", "reference", "agent"]
 
 
 @dataclass(frozen=True)
@@ -60,17 +65,43 @@ class Written:
     """Where the words begin."""
 
 
-def lanes_of(tracks: Tracks) -> tuple[Lane, ...]:
-    """What the head tells of a cell, from top to bottom: the stay, the windows, both times."""
+def told_windows(windows: Sequence[Span], *, unfolded: bool = False) -> tuple[int, ...]:
+    """Positions of the windows that have a lane of their own, in their order.
+
+    Those with two ends come first, then open ones; a moment says the least. One alone is never
+    folded, for its fold would take the same room.
+    """
+
+    def rank(at: int) -> int:
+        span = windows[at]
+        return 2 if span.is_moment else int(span.start is None or span.end is None)
+
+    most = _UNFOLDED if unfolded else _FOLDED
+    order = sorted(range(len(windows)), key=rank)
+    return tuple(sorted(order if len(order) <= most + 1 else order[:most]))
+
+
+def lanes_of(tracks: Tracks, *, unfolded: bool = False) -> tuple[Lane, ...]:
+    """What the head tells of a cell, from top to bottom: the stay, the windows, both times.
+
+    Windows are numbered as in the list of them; those without a lane are counted in one.
+    """
     zero = tracks.stay.start if tracks.stay is not None else None
     found = []
     if tracks.stay is not None:
         begin, end = tracks.stay.start, tracks.stay.end
         lasts = f": {(end - begin) / 24:.1f} days" if begin is not None and end is not None else ""
         found.append(Lane("stay", begin, end, "stay", lasts))
-    for number, span in enumerate(tracks.windows, start=1):
-        name = "window" if len(tracks.windows) == 1 else f"window {number}"
+    told = told_windows(tracks.windows, unfolded=unfolded)
+    for at in told:
+        span, name = tracks.windows[at], f"window {at + 1}" if len(tracks.windows) > 1 else "window"
         found.append(Lane("window", span.start, span.end, name, _span_words(span, zero)))
+    others = [span for at, span in enumerate(tracks.windows) if at not in told]
+    if others:
+        starts, ends = [span.start for span in others], [span.end for span in others]
+        first = None if None in starts else min(at for at in starts if at is not None)
+        last = None if None in ends else max(at for at in ends if at is not None)
+        found.append(Lane("folded", first, last, f"{len(others)} more windows"))
     for moment in tracks.moments:
         kind: Kind = "agent" if moment.agent else "reference"
         found.append(Lane(kind, moment.at, moment.at, moment.words))
@@ -128,10 +159,12 @@ class Head(pyqtgraph.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         self.lanes: tuple[Lane, ...] = ()
         self._font = QFont()
 
-    def show_tracks(self, tracks: Tracks | None, font: QFont) -> None:
+    def show_tracks(self, tracks: Tracks | None, font: QFont, *, unfolded: bool) -> None:
         """Name what a cell's picture has (None: nothing)."""
-        self.lanes, self._font = lanes_of(tracks) if tracks is not None else (), font
-        words = [lane.name + lane.more for lane in self.lanes]
+        self._font = font
+        self.lanes = lanes_of(tracks, unfolded=unfolded) if tracks is not None else ()
+        every = lanes_of(tracks, unfolded=True) if tracks is not None else ()
+        words = [lane.name + lane.more for lane in every]
         self.setToolTip(as_written(in_lines("\n".join(words))) if words else "")
         self.setHeight(self.tall)
         self.update()
@@ -139,7 +172,7 @@ class Head(pyqtgraph.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     @property
     def tall(self) -> int:
         """Pixels that the lanes need."""
-        return min(len(self.lanes), _MOST) * self._context.px(_LANE)
+        return len(self.lanes) * self._context.px(_LANE)
 
     def written(self) -> list[Written]:
         """Each lane as it is drawn now."""
@@ -161,23 +194,19 @@ class Head(pyqtgraph.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._font)
         metrics = QFontMetrics(self._font)
-        taken: list[tuple[int, float, float]] = []
         for number, (lane, each) in enumerate(zip(self.lanes, self.written(), strict=False)):
-            row = number % _MOST
-            middle = (row + 0.5) * px(_LANE)
+            middle = (number + 0.5) * px(_LANE)
             colour = QColor(_colour(lane.kind, theme))
             wide = metrics.horizontalAdvance(each.words)
-            free = all(
-                at != row or each.at + wide < low or each.at > high for at, low, high in taken
-            )
-            painter.setPen(QPen(colour, 1.5 * self._context.zoom))
-            for begin, end in _pieces(each, wide if free else 0, px(4)):
+            whole = QPen(colour, 1.5 * self._context.zoom)
+            style = Qt.PenStyle.DotLine if lane.kind == "folded" else Qt.PenStyle.SolidLine
+            painter.setPen(QPen(colour, whole.widthF(), style))
+            for begin, end in _pieces(each, wide, px(4)):
                 painter.drawLine(QPointF(begin, middle), QPointF(end, middle))
+            painter.setPen(whole)
             self._ends(painter, each, middle, colour)
-            if free:
-                taken.append((row, each.at, each.at + wide))
-                base = middle + (metrics.ascent() - metrics.descent()) / 2
-                painter.drawText(QPointF(each.at, base), each.words)
+            base = middle + (metrics.ascent() - metrics.descent()) / 2
+            painter.drawText(QPointF(each.at, base), each.words)
 
     def _ends(self, painter: QPainter, each: Written, middle: float, colour: QColor) -> None:
         """A bar where it ends, an arrow where it goes on out of sight."""
@@ -204,7 +233,10 @@ def _pieces(each: Written, wide: float, gap: float) -> list[tuple[float, float]]
 
 
 def _colour(kind: Kind, theme: Any) -> str:
-    names = {"stay": "warn", "window": "accent", "reference": "text", "agent": "different"}
+    names = {
+        "stay": "warn", "window": "accent", "folded": "muted", "reference": "text",
+        "agent": "different",
+    }  # fmt: skip
     return str(getattr(theme, names[kind]))
 
 
@@ -215,13 +247,18 @@ class Edges:
         self._context = context
         self._made: list[Any] = []
 
-    def draw(self, tracks: Tracks) -> list[Any]:
-        """Everything to be put into the picture of these."""
+    def draw(self, tracks: Tracks, *, unfolded: bool) -> list[Any]:
+        """Everything to be put into the picture of these; of a folded window faint ends only."""
         self._made = []
         theme, pen = self._context.theme, Qt.PenStyle
-        for span in tracks.windows:
+        told = told_windows(tracks.windows, unfolded=unfolded)
+        tint = _TINT * _FOLDED // max(_FOLDED, len(told))
+        for at, span in enumerate(tracks.windows):
+            if at not in told:
+                self._ends(span, theme.muted, pen.DotLine, wide=1)
+                continue
             if span.start is not None and span.end is not None and not span.is_moment:
-                self._shade(span)
+                self._shade(span, tint)
             self._ends(span, theme.accent, pen.SolidLine)
         if tracks.stay is not None:
             self._ends(tracks.stay, theme.warn, pen.DashDotLine)
@@ -232,9 +269,9 @@ class Edges:
             self._line(moment.at, moment.words, colour, style, wide=2.2)
         return self._made
 
-    def _shade(self, span: Span) -> None:
+    def _shade(self, span: Span, opaque: int) -> None:
         tint = QColor(self._context.theme.selection)
-        tint.setAlpha(110)
+        tint.setAlpha(opaque)
         region = pyqtgraph.LinearRegionItem(
             (span.start, span.end), movable=False, brush=tint,
             pen=pyqtgraph.mkPen(self._context.theme.accent, width=1.5 * self._context.zoom),
@@ -243,11 +280,11 @@ class Edges:
         region.setToolTip(as_written(in_lines(span.words)))
         self._made.append(region)
 
-    def _ends(self, span: Span, colour: str, style: Qt.PenStyle) -> None:
+    def _ends(self, span: Span, colour: str, style: Qt.PenStyle, *, wide: float = 1.5) -> None:
         """Lines at a span's ends; one line where it ends where it begins."""
         for at in dict.fromkeys((span.start, span.end)):
             if at is not None:
-                self._line(at, span.words, colour, style)
+                self._line(at, span.words, colour, style, wide=wide)
 
     def _line(
         self, at: float, words: str, colour: str, style: Qt.PenStyle, *, wide: float = 1.5

@@ -27,6 +27,8 @@ _TIME, _RULE_AT, _UNTIL = 1, 4, 5
 """Columns that are left out where no row has them."""
 _WIDEST = 250
 """Pixels of a column at 100 %; what needs more is cut with "…"."""
+_ROOM = {2: 190, 3: 175}
+"""The same for item and value beside rules: the words that a rule begins with are in sight."""
 _NONE_OF_THEM = "No source row of this value is of this kind."
 Numbered = tuple[int, Event]
 """An event and its number in the lineage."""
@@ -126,6 +128,11 @@ class EventList(ListTable):
         side = self._context.px(14)
         self.setIconSize(QSize(side, side))
         self.horizontalHeader().setMaximumSectionSize(self._context.px(_WIDEST))
+
+    def sizeHintForColumn(self, column: int) -> int:
+        most = None if self.isColumnHidden(_RULE_AT) else _ROOM.get(column)
+        hint = super().sizeHintForColumn(column)
+        return hint if most is None else min(hint, self._context.px(most))
 
     def show_events(self, events: list[Numbered], clock: Clock | None) -> None:
         """Show these."""

@@ -10,7 +10,7 @@ from engine.diagnosis.lineage import Event
 from m4review.app.context import Context
 from m4review.app.widgets import ColumnScroll, label
 from m4review.timeline.symbols import role_icon
-from m4review.timeline.words import LOOKS, NO_TIME, Clock, breakable, value_words
+from m4review.timeline.words import LOOKS, NO_TIME, Clock, breakable, told_first, value_words
 
 _CHOOSE = "Choose a row to read it in full."
 _NOTHING = "No row has all of these words."
@@ -70,6 +70,8 @@ class EventDetail(QWidget):
         self.mark, self.head = QLabel(), label(wrap=True)
         self.head.setStyleSheet("font-weight: 600")
         self.facts, self.rule = label("", "muted", wrap=True), label(wrap=True)
+        self.why = label(wrap=True)
+        self.why.setStyleSheet("font-weight: 600")
         self.about = label(wrap=True)
         inner = QWidget()
         rows = QVBoxLayout(inner)
@@ -78,7 +80,8 @@ class EventDetail(QWidget):
         line.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
         line.addWidget(self.head, 1)
         rows.addLayout(line)
-        rows.addWidget(self.rule)  # why it was refused is read first
+        rows.addWidget(self.why)  # why it was refused is read first, and in words
+        rows.addWidget(self.rule)
         rows.addWidget(self.about)
         rows.addWidget(self.facts)
         rows.addStretch(1)
@@ -97,7 +100,7 @@ class EventDetail(QWidget):
         self._fill()
 
     def _fill(self) -> None:
-        for each in (self.mark, self.head, self.about, self.rule):
+        for each in (self.mark, self.head, self.about, self.why, self.rule):
             each.setVisible(self._shown is not None)
         if self._shown is None:
             self.facts.setText(self._none)
@@ -115,5 +118,6 @@ class EventDetail(QWidget):
             parts.append(f"{_FOR[event.role in _TOOK_PART]} {', '.join(event.columns)}")
         self.facts.setText(breakable("  ·  ".join(filter(None, parts))))
         self.about.setText(look.about)
-        self.rule.setText(breakable(event.rule))
-        self.rule.setVisible(bool(event.rule))
+        for each, text in zip((self.why, self.rule), told_first(event.rule), strict=True):
+            each.setText(breakable(text))
+            each.setVisible(bool(text))

@@ -19,7 +19,7 @@ from m4review.app.context import Context
 from m4review.app.plots import calm
 from m4review.app.tips import as_written, in_lines
 from m4review.timeline.axis import TimeAxis
-from m4review.timeline.edges import Edges, Head
+from m4review.timeline.edges import Edges, Head, told_windows
 from m4review.timeline.labels import Room, placed
 from m4review.timeline.symbols import brush_of, pen_of
 from m4review.timeline.tracks import BAR, Tracks
@@ -75,6 +75,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self.tracks: Tracks | None = None
         self.clock: Clock | None = None
         self.current = -1
+        self.unfolded = False
         self.shown: frozenset[Role] = frozenset(ROLES)
         self._drawn: list[Any] = []
         self._labels: list[Any] = []
@@ -108,13 +109,25 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
 
     def show_tracks(self, tracks: Tracks | None, clock: Clock | None) -> None:
         """Show a cell's events (None: nothing)."""
-        self.tracks, self.clock, self.current = tracks, clock, -1
+        self.tracks, self.clock, self.current, self.unfolded = tracks, clock, -1, False
         if clock is not None:
             self.axis.set_clock(clock)
         self.draw()
         if tracks is not None:
             self.view.setLimits(yMin=_TOP - 0.3, yMax=max(len(tracks.names), _FEW) + 0.3)
             self.fit_window()
+
+    @property
+    def foldable(self) -> int:
+        """Windows that are folded into one lane where not all of them are wanted."""
+        windows = () if self.tracks is None else self.tracks.windows
+        return len(windows) - len(told_windows(windows))
+
+    def unfold(self, on: bool) -> None:
+        """Give every window a lane of its own, or fold the most of many into one."""
+        if on != self.unfolded:
+            self.unfolded = on
+            self.draw()
 
     def show_roles(self, roles: frozenset[Role]) -> None:
         """Leave the events of other roles out."""
@@ -166,13 +179,13 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self.setLabel("bottom", about, color=theme.muted)
         self.axis.label.setFont(self.font())
         tracks = self.tracks
-        self.head.show_tracks(tracks, self.font())
+        self.head.show_tracks(tracks, self.font(), unfolded=self.unfolded)
         if tracks is None:
             self.getAxis("left").setTicks([[]])
             return
         names = [(n, self._short(name)) for n, name in enumerate(tracks.names)]
         self.getAxis("left").setTicks([names])
-        for item in self.edges.draw(tracks):
+        for item in self.edges.draw(tracks, unfolded=self.unfolded):
             self._keep(item)
         for number, role in enumerate(ROLES):
             if role in self.shown:

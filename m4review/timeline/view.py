@@ -44,6 +44,10 @@ from m4review.timeline.plot import Timeline
 from m4review.timeline.viewmodel import TimelineViewModel
 
 _NO_COLUMNS = "The columns of this row are known once a value of it was looked up."
+_UNFOLD = (
+    "Give every window a line of its own above the picture, and shade it. Either way the panel "
+    "Value lists all of them with their rules."
+)
 _WIDE = 760
 """Pixels at 100 % from which on the panels stand beside the picture, not under it."""
 
@@ -174,9 +178,14 @@ class TimelineScreen(Screen):
             each = button(context, "", partial(plot.zoom_by, factor), icon=icon, tip=tip)
             each.setAccessibleName(tip.partition(" ")[0])
             self._ranges.append(each)
+        self.unfold = button(context, "", lambda: None)
+        self.unfold.setCheckable(True)
+        self.unfold.setAutoDefault(False)
+        self.unfold.toggled.connect(self._unfold)
         for group in (self._ranges[:3], self._ranges[3:]):  # what belongs together wraps together
             self._groups.append(beside(group, self.chips.gap))
             self.chips.add(self._groups[-1])
+        self.chips.add(self.unfold)
         rows.addWidget(self.chips)
         self._no_times = ElidedLabel("No row has a time: there is a list, but no picture.", "muted")
         rows.addWidget(self._no_times)
@@ -222,6 +231,11 @@ class TimelineScreen(Screen):
         self.context.theme_changed.connect(self._fill_values)
         self.context.theme_changed.connect(self._sizes)
 
+    def _unfold(self, on: bool) -> None:
+        self.unfold.setText("Fewer windows" if on else f"{self.plot.foldable} more windows")
+        self.plot.unfold(on)
+        self.plot.setMinimumHeight(self.plot.needed)
+
     # --- the screen
 
     @property
@@ -238,8 +252,6 @@ class TimelineScreen(Screen):
         for each in (self._column_word, self.column):
             each.setVisible(not of_task)
         self.diff_button.setVisible(not of_task)
-        if of_task:
-            self.model.load_form(place.name)
         if place != self.model.place:
             self.empty.say("Looking it up…", "The concepts are computed for this patient again.")
         self.model.show(place)
@@ -250,6 +262,8 @@ class TimelineScreen(Screen):
                 "Which value?",
                 "Choose a source, a row and a column above. Any row takes one by chance.",
             )
+        if of_task:
+            self.model.load_form(place.name)  # the fields are filled from the place that is shown
 
     def bind(self, actions: Actions) -> None:
         actions.bind("run.diff", self._diff if self.diff_button.isVisible() else None)
@@ -326,6 +340,11 @@ class TimelineScreen(Screen):
         self.pointed.setText("")
         self.finder.field.clear()
         self.plot.show_tracks(model.tracks, model.clock)
+        folded = self.plot.foldable
+        self.unfold.setChecked(False)
+        self.unfold.setVisible(folded > 0)
+        self._unfold(False)
+        self.unfold.setToolTip(as_written(in_lines(_UNFOLD)))
         self.plot.setMinimumHeight(self.plot.needed)
         self.chips.show_counts(model.counts)
         self._fill_events()

@@ -24,6 +24,7 @@ _IN_BAR = 60
 """The same where there is a bar for it."""
 _DIGITS = 1000
 """From here on a number's parts are no part of its first four digits."""
+_PLAIN = re.compile(r"(?:[a-z][a-z ]*:(?:\s+|$))+")
 _JOINT = re.compile(r"[._(,](?=\w)")
 _WORD = re.compile(rf"[^\s{_BREAK}]{{30}}")
 
@@ -127,6 +128,16 @@ def mark_words(event: Event) -> str:
         return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
     whole = number == round(number) or abs(number) >= _DIGITS
     return f"{round(number) if whole else f'{number:.4g}'} {event.unit}".rstrip()
+
+
+def told_first(rule: str) -> tuple[str, str]:
+    """The plain words that a rule begins with, with their colons, and its condition.
+
+    Either is empty where there is none: a rule may be a condition alone, or words alone.
+    """
+    found = _PLAIN.match(rule)
+    words = found[0].rstrip() if found else ""
+    return words, rule[len(words) :].lstrip() if words else rule
 
 
 def breakable(text: str) -> str:

@@ -22,7 +22,8 @@ from engine.diagnosis.lineage.model import EPOCH
 from m4review.app.links import Place
 from m4review.app.window import MainWindow
 from m4review.diff.layout import CellStatus, KeyStatus
-from m4review.timeline.cell import AgentSide, CellPage, Departure, Statement, naming
+from m4review.timeline.cell import AgentSide, CellForm, CellPage, Departure, Statement, naming
+from m4review.timeline.edges import lanes_of
 from m4review.timeline.labels import Room, placed
 from m4review.timeline.tracks import lay_out, same_span
 from m4review.timeline.view import TimelineScreen
@@ -33,6 +34,7 @@ from m4review.timeline.words import (
     event_words,
     mark_words,
     span_words,
+    told_first,
     verified_words,
     window_words,
 )
@@ -414,6 +416,112 @@ def test_windows_and_stay_are_named_above_the_picture_wherever_one_looks(
     assert screen.plot.view.sceneBoundingRect().top() >= screen.plot.head.tall > 0
 
 
+def hours_long(*hours: tuple[float | None, float | None]) -> tuple[Window, ...]:
+    """Windows by the hours from the admission at which they begin and end."""
+
+    def at(hour: float | None) -> datetime | None:
+        return None if hour is None else IN + timedelta(hours=hour)
+
+    return tuple(
+        Window(at(start), at(end), f"rule {n}") for n, (start, end) in enumerate(hours, start=1)
+    )
+
+
+MANY = hours_long(
+    (None, 1), (0, 24), (3, 3), (None, 2), (-6, 24), (None, 4), (-48, 24), (1, 20), (None, 5),
+    (None, 6), (7, 7), (None, 8), (None, 9),
+)  # fmt: skip
+
+
+@pytest.mark.gui
+def test_of_many_windows_the_lasting_ones_have_lanes_and_the_others_are_counted_and_in_reach(
+    screen: TimelineScreen,
+) -> None:
+    lineage = replace(cell(event("decisive", 2, 120.0)), windows=MANY, value=IN)
+    show(screen, page_of(lineage))
+    settle(screen.window())
+    assert head(screen) == [
+        "stay: 2.0 days", "window 2: 0 h to +24 h", "window 5: −6 h to +24 h",
+        "window 7: −48 h to +24 h", "window 8: +1 h to +20 h", "9 more windows", "reference",
+    ]  # fmt: skip
+    assert screen.unfold.isVisible()
+    assert screen.unfold.text() == "9 more windows"
+    assert "window 13: up to +9 h" in screen.plot.head.toolTip()
+    folded = screen.plot.head.tall
+    QTest.mouseClick(screen.unfold, Qt.MouseButton.LeftButton)
+    settle(screen.window())
+    words = head(screen)
+    assert screen.unfold.text() == "Fewer windows"
+    assert words[1:14] == [f"window {n}{words[n].partition(f' {n}')[2]}" for n in range(1, 14)]
+    assert len(words) == 15
+    assert screen.plot.head.tall > 2 * folded
+    assert screen.plot.minimumHeight() == screen.plot.needed > screen.plot.head.tall
+    screen.unfold.click()
+    settle(screen.window())
+    assert screen.plot.head.tall == folded
+    # Five have a lane each: a lane that counts one would take the same room.
+    page = page_of(replace(lineage, windows=MANY[:5]))
+    show(screen, replace(page, place=replace(page.place, row=5)))
+    assert screen.unfold.isHidden()
+    assert len(screen.plot.head.lanes) == 7
+
+
+def test_beyond_what_has_room_windows_are_counted_even_when_unfolded() -> None:
+    windows = hours_long(*((n, n + 5) for n in range(40)))
+    lineage = replace(cell(event("decisive", 2)), windows=windows)
+    lanes = lanes_of(lay_out(lineage, clock_of(lineage, offsets=False)), unfolded=True)
+    assert [lane.name for lane in lanes][-1] == "16 more windows"
+    assert len(lanes) == 1 + 24 + 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("out of range: valuenum > 0", ("out of range:", "valuenum > 0")),
+        ("of another stay: not met: a = b", ("of another stay: not met:", "a = b")),
+        ("charttime <= intime", ("", "charttime <= intime")),
+        ("valuenum::int > 0", ("", "valuenum::int > 0")),
+        ("label = 'a: b'", ("", "label = 'a: b'")),
+        ("read for what lies after the window: x", ("read for what lies after the window:", "x")),
+        ("", ("", "")),
+    ],
+)
+def test_the_words_of_a_rule_are_told_before_its_condition(
+    rule: str, told: tuple[str, str]
+) -> None:
+    assert told_first(rule) == told
+
+
+@pytest.mark.gui
+def test_the_words_of_a_rule_are_in_sight_beside_long_names_and_bold_below(
+    screen: TimelineScreen,
+) -> None:
+    rule = "another value goes before it: ROW_NUMBER() OVER (PARTITION BY stay_id)"
+    long = "Intensive care unit stay of a very long name, and longer"
+    row = event("outside", 3, "HOME HEALTH CARE (discharged to), much longer", item=long, rule=rule)
+    screen.window().resize(1366, 900)
+    show(screen, page_of(cell(row)))
+    settle(screen.window())
+    words = QFontMetrics(screen.events.font()).horizontalAdvance("another value goes before it:")
+    left = screen.events.columnViewportPosition(4)
+    assert left + words <= screen.events.viewport().width()
+    screen.events.selectRow(0)
+    assert screen.detail.why.text() == "another value goes before it:"
+    assert screen.detail.rule.text().replace("\u200b", "").startswith("ROW_NUMBER()")
+
+
+@pytest.mark.gui
+def test_the_fields_say_which_value_of_a_task_is_shown(screen: TimelineScreen) -> None:
+    page = page_of(cell(event("decisive", 2)), agent=False)
+    screen.model.form = CellForm(page.task, ("invented",), ("stay_id",), ("sofa", "heart_rate_max"))
+    for stay, column in (("30000001", "sofa"), ("30000002", "heart_rate_max")):
+        key = (("stay_id", stay),)
+        place = Place("timeline", page.task.name, source="invented", key=key, column=column)
+        show(screen, replace(page, place=place))
+        assert screen.chooser.keys["stay_id"].text() == stay
+        assert screen.chooser.column.currentText() == column
+
+
 @pytest.mark.gui
 def test_items_are_in_sight_as_a_whole_whatever_the_height(screen: TimelineScreen) -> None:
     show(screen, page_of(cell(*(event("decisive", 2, item=f"Item {n:02}") for n in range(40)))))
@@ -638,7 +746,8 @@ def test_a_long_rule_is_cut_with_a_sign_and_whole_below_and_makes_nothing_wider(
     assert cut.data().endswith("…")
     assert screen.events.columnWidth(5) <= screen.context.px(250)
     assert " ".join(cut.data(Qt.ItemDataRole.ToolTipRole).split()) == rule
-    assert screen.detail.rule.text().replace("\u200b", "") == rule
+    below = [each.text() for each in (screen.detail.why, screen.detail.rule) if each.isVisible()]
+    assert " ".join(below).replace("\u200b", "") == rule
     inside = screen.detail.findChild(QScrollArea)
     assert inside is not None
     assert inside.widget().width() <= inside.viewport().width()
