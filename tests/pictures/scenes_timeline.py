@@ -72,6 +72,24 @@ def time(stage: Stage) -> None:
     _value(stage, "other_zone", "suspected_infection_time")
 
 
+@scene("timeline-windows", "Many windows: folded, a row with its rule, unfolded", "other_zone",
+       alone=True)  # fmt: skip
+def windows(stage: Stage) -> None:
+    row = stage.row_of("other_zone", "sofa_time", "different")
+    stage.go(Place("timeline", stage.runs["other_zone"], row, column="sofa_time"))
+    screen = stage.timeline
+    stage.shot("folded")
+    page = screen.model.page
+    assert page is not None
+    events = page.lineage.events
+    refused = (at for at, event in enumerate(events) if ": " in event.rule)
+    screen.plot._choose(next(refused, 0))
+    stage.shot("rule")
+    screen.plot.fit_window()
+    screen.unfold.setChecked(True)
+    stage.shot("unfolded")
+
+
 @scene("timeline-urine", "Sums over hours", "everything")
 def urine(stage: Stage) -> None:
     _value(stage, "everything", "weight")
