@@ -23,7 +23,7 @@ from engine.diagnosis.lineage.extract import Extract, extract
 from engine.diagnosis.lineage.leaves import FRAME, leaves
 from engine.diagnosis.lineage.lookups import PERSON
 from engine.diagnosis.lineage.lost import lost
-from engine.diagnosis.lineage.model import EPOCH, CellLineage, Value
+from engine.diagnosis.lineage.model import EPOCH, CellLineage, Value, Window
 from engine.diagnosis.lineage.scope import NOTHING, ROW, Relation, hidden, joined
 from engine.diagnosis.lineage.similar import Read, similar
 from engine.diagnosis.lineage.steps import steps
@@ -92,13 +92,11 @@ def trace_cell(
             column=column,
             value=value,
             stay=_stay(con, part, key),
-            windows=tuple(
-                dict.fromkeys(
-                    window
-                    for each in trails.values()
-                    for trail in each
-                    for window in pictured(con, trail, whose)
-                )
+            windows=_in_order(
+                window
+                for each in trails.values()
+                for trail in each
+                for window in pictured(con, trail, whose)
             ),
             steps=steps(con, block, column, key, part.columns, job=job),
             events=events(con, part, parts, others),
@@ -107,6 +105,16 @@ def trace_cell(
         )
     job.progress("lineage", 4, 4, "Done")
     return lineage
+
+
+def _in_order(windows: Iterable[Window]) -> tuple[Window, ...]:
+    """Each once, by start, end and rule: the same order each time."""
+    return tuple(
+        sorted(
+            set(windows),
+            key=lambda w: (w.start or datetime.min, w.end or datetime.max, w.rule, w.without),  # noqa: DTZ901
+        )
+    )
 
 
 @dataclass(frozen=True)

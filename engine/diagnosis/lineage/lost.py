@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from engine.diagnosis.lineage.blocks import Block, Columns, aggregates, below
 from engine.diagnosis.lineage.clauses import argument_of
-from engine.diagnosis.lineage.conditions import NOT_MET, text_of
+from engine.diagnosis.lineage.conditions import NOT_MET, is_only_of, text_of
 from engine.diagnosis.lineage.model import Value
 from engine.diagnosis.lineage.ways import Ways
 
@@ -86,8 +86,10 @@ class _Search:
     def look(self, at: Block, name: str, *, top: bool) -> Iterator[tuple[Block, str]]:
         """Explain what is lost in a SELECT on its way to an output; the SELECTs below follow."""
         output = at.outputs.get(name) if at.around is None else None
-        joined = (c for conditions in at.outer.values() for c in conditions)
-        asked = [*([] if output is None else [output]), *at.conditions, *joined]
+        asked = [*([] if output is None else [output]), *at.conditions]
+        # An outer join bears on the value only where the value reads what it joins.
+        read = {alias for each in asked for alias, _ in at.columns(each)}
+        asked += [c for alias, met in at.outer.items() if alias in read for c in met]
         for alias, column in sorted({pair for each in asked for pair in at.columns(each)}):
             blocks = below(at.sources[alias], self.columns)
             self._explain(_Place(at, name, output, alias, column, top=top))
@@ -99,9 +101,15 @@ class _Search:
         table = self.ways.table(place.at, place.alias)
         if table is None:
             return
-        is_base = not below(place.at.sources[place.alias], self.columns)
-        what = self.ways.addresses(table, place.alias, "" if is_base else place.column)
+        blocks = below(place.at.sources[place.alias], self.columns)
+        what = self.ways.addresses(table, place.alias, place.column if blocks else "")
         query = f"SELECT {what} AS a FROM {table} AS {place.alias}"  # noqa: S608 - our own SQL
+        if not blocks:
+            # Of a source table the rows of the items that are read here.
+            mine = [c for c in place.at.met(place.alias) if is_only_of(place.at, c, place.alias)]
+            query += "".join(
+                f" {'AND' if n else 'WHERE'} ({text_of(c)})" for n, c in enumerate(mine)
+            )
         if query not in self.read:
             self.read[query] = self._of(query) or frozenset()
         left = self.read[query] - set(self.told)
@@ -132,41 +140,40 @@ class _Search:
 
     def _questions(self, place: _Place, table: str, what: str) -> Iterator[tuple[str, str]]:
         """What a row has to meet, in order, each with a query for the lists that do."""
-        at, output = place.at, place.output
-        met = at.met(place.alias)
-        told = " AND ".join(text_of(c) for c in met)
+        at = place.at
         with_ = self.ways.with_sql(at)
-        if at.around is not None:
-            outer = at.around.without(*_LATER, more=at.conditions)
-            found = f"EXISTS (SELECT 1 {outer})"
-            query = f"{with_} SELECT {what} AS a FROM {table} AS {place.alias} WHERE {found}"  # noqa: S608
-            yield f"not met together: {told}", query
-            return
         mine = self._of_the_row(at) if place.top else ()
         body = at.without(*_LATER, more=mine)
-        if met:
-            yield f"not met together: {told}", f"{with_} SELECT {what} AS a {body}"
-        if output is None:
+        let_in = f"{with_} SELECT {what} AS a {body}"
+        if at.around is not None:
+            found = f"EXISTS (SELECT 1 {at.around.without(*_LATER, more=at.conditions)})"
+            let_in = f"{with_} SELECT {what} AS a FROM {table} AS {place.alias} WHERE {found}"  # noqa: S608
+        if met := [text_of(c) for c in at.met(place.alias)]:
+            yield f"{'not met together: ' if met[1:] else NOT_MET}{' AND '.join(met)}", let_in
+        if at.around is not None:
             return
-        yield (
-            f"makes no value: {self._spelled(at, output)}",
-            f"SELECT a FROM ({with_} SELECT {what} AS a, {_has_value(output)} AS v {body}) WHERE v",  # noqa: S608
-        )
-        for firsts in _going_before(place):
-            none = " AND ".join(f"({text_of(f)}) IS NULL" for f in firsts)
-            yield (
-                f"another value goes before it: {', '.join(text_of(f) for f in firsts)}",
-                f"SELECT a FROM ({with_} SELECT {what} AS a, {none} AS v {body}) WHERE v",  # noqa: S608
-            )
+        for rule, test in self._of_value(place):
+            yield rule, f"SELECT a FROM ({with_} SELECT {what} AS a, {test} AS v {body}) WHERE v"  # noqa: S608
         if (clause := at.select.args.get("having")) is not None:
             grouped = at.without("qualify", more=mine)
-            yield (
-                f"{NOT_MET}{text_of(clause.this)}",
-                f"{with_} SELECT flatten(list({what})) AS a {grouped}",
-            )
+            kept = f"{with_} SELECT flatten(list({what})) AS a {grouped}"
+            yield f"{NOT_MET}{text_of(clause.this)}", kept
         if (clause := at.select.args.get("qualify")) is not None:
-            first = at.without(more=mine)
-            yield f"{BEFORE_IT}{text_of(clause.this)}", f"{with_} SELECT {what} AS a {first}"
+            first = f"{with_} SELECT {what} AS a {at.without(more=mine)}"
+            yield f"{BEFORE_IT}{text_of(clause.this)}", first
+
+    def _of_value(self, place: _Place) -> Iterator[tuple[str, str]]:
+        """What a row has to meet to make the output, if that reads the relation at all."""
+        output = place.output
+        if output is None or place.alias not in {a for a, _ in place.at.columns(output)}:
+            return
+        if filters := " OR ".join(f"({text_of(f)})" for f in _filters(output)):
+            yield f"{NOT_MET}{filters}", f"({filters})"
+        yield f"makes no value: {self._spelled(place.at, output)}", f"({_has_value(output)})"
+        for firsts in _going_before(place):
+            texts = [text_of(first) for first in firsts]
+            none = " AND ".join(f"({text}) IS NULL" for text in texts)
+            yield f"another value goes before it: {', '.join(texts)}", f"({none})"
 
     def _spelled(self, at: Block, output: exp.Expr) -> str:
         """What has to have a value: the arguments of aggregates, or the output.
@@ -196,6 +203,16 @@ class _Search:
             for name, value in self.key.items()
             if name in at.outputs and not at.outputs[name].find(exp.Window, exp.AggFunc)
         )
+
+
+def _filters(output: exp.Expr) -> list[exp.Expr]:
+    """What the aggregates of an output ask of their rows; empty where one asks nothing."""
+    asked = [
+        each.parent.expression.this if isinstance(each.parent, exp.Filter) else None
+        for each in aggregates(output)
+    ]
+    found = [each for each in asked if each is not None]
+    return found if len(found) == len(asked) else []
 
 
 def _has_value(output: exp.Expr) -> str:

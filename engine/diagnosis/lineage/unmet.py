@@ -9,7 +9,7 @@ on the way. A row was refused where every way to the cell refuses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 import duckdb
@@ -29,6 +29,7 @@ from engine.diagnosis.lineage.windows import bound_of, bound_value
 _WHOSE = {"stay_id": "stay", "hadm_id": "admission", "patientunitstayid": "stay"}
 _SEVERAL = ("before the window: ", "after the window: ", NOT_MET)
 _FEW = 3
+_ANOTHER_STAY = "of another stay: "
 _Refused = dict[int, str]
 """Address to why the row was refused."""
 
@@ -44,13 +45,36 @@ def unmet_on_the_way(
         key: the cell's row, and other identifiers of it.
     """
     asked = _Asked(ways, key)
+    own: dict[str, set[int]] = {}
     found: dict[Leaf, _Refused] = {}
     for number, (leaf, each) in enumerate(trails.items()):
         done = 2 + number / len(trails)
         ways.job.progress("lineage", done, 4, "Looking at the rows that did not enter")
         refused = [_of_table(ways, leaf.table, asked.on(trail)) for trail in each]
-        found[leaf] = _by_all(refused) if refused else {}
+        if leaf.table not in own:
+            own[leaf.table] = _of_the_stay(ways, leaf.table, key)
+        found[leaf] = _by_all(refused, own[leaf.table]) if refused else {}
     return found
+
+
+def _of_the_stay(ways: Ways, table: str, key: Mapping[str, Value]) -> set[int]:
+    """Rows that are of the cell's own stay: by its id, or by its admission and hours."""
+    stay, names = key.get("stay_id"), ways.columns(table)
+    if stay is None:
+        return set()
+    where = "stay_id = ?"
+    if "stay_id" not in names:
+        if not {"hadm_id", "charttime"} <= set(names):
+            return set()
+        where = (
+            "EXISTS (SELECT 1 FROM mimiciv_icu.icustays AS own WHERE own.stay_id = ? "
+            "AND own.hadm_id = t.hadm_id AND t.charttime BETWEEN own.intime AND own.outtime)"
+        )
+    rows = ways.con.execute(
+        f"SELECT {ROW}[1] FROM {table} AS t WHERE {where}",  # noqa: S608 - our own names
+        [stay],
+    ).fetchall()
+    return {int(address) for (address,) in rows}
 
 
 def _of_table(ways: Ways, table: str, refused: _Refused) -> _Refused:
@@ -62,18 +86,26 @@ def _of_table(ways: Ways, table: str, refused: _Refused) -> _Refused:
     }
 
 
-def _by_all(refused: list[_Refused]) -> _Refused:
+def _by_all(refused: list[_Refused], own: Set[int]) -> _Refused:
     """What every one refuses, in the words of the one that tells most."""
     first, *others = refused
     return {
-        address: _most_told([rule, *(other[address] for other in others)])
+        address: _most_told([rule, *(other[address] for other in others)], own=address in own)
         for address, rule in first.items()
         if all(address in other for other in others)
     }
 
 
-def _most_told(rules: list[str]) -> str:
-    """Of conditions, and of windows on the same side, all that refuse, if they are few."""
+def _most_told(rules: list[str], *, own: bool) -> str:
+    """Of conditions, and of windows on the same side, all that refuse, if they are few.
+
+    A row of the cell's own stay can also be taken along with another stay's: that this copy is of
+    another stay is no reason for the row, the others are.
+    """
+    if own:
+        rules = [rule for rule in rules if not rule.startswith(_ANOTHER_STAY)] or [
+            f"{NOT_MET}{rule.partition(': ')[2]}" for rule in rules
+        ]
     best = max(dict.fromkeys(rules), key=_tells)
     start = next((s for s in _SEVERAL if best.startswith(s)), "")
     each = dict.fromkeys(r.removeprefix(start) for r in rules if start and r.startswith(start))
@@ -145,6 +177,8 @@ class _Asked:
         refused = dict.fromkeys(failing, self._told(passage, bare))
         if failing and passage.block.touched(bare) - {passage.alias}:
             with_another = failing - self._failing(passage, bare, of_any=True)
+            told = f"met only by rows of another stay or admission: {text_of(bare)}"
+            refused |= dict.fromkeys(with_another, told)
             refused |= self._by_whose(passage, with_another, text_of(bare))
         return refused
 
@@ -216,8 +250,12 @@ class _Asked:
             shared = [n for n in self.key if beside and n in self.ways.columns(beside)]
             if beside is None or not shared:
                 return set()
-            shared = [] if of_any else shared
-            same = [f"{other}.{name} IS NOT DISTINCT FROM ?" for name in shared]
+            owned: list[str] = []
+            if of_any:  # also another stay's, but then of the row's own
+                known = self.ways.columns(table)
+                owned = [f"{other}.{n} = {alias}.{n}" for n in shared if n in _WHOSE and n in known]
+                shared = [name for name in shared if name not in _WHOSE]
+            same = [*owned, *(f"{other}.{name} IS NOT DISTINCT FROM ?" for name in shared)]
             whose = " AND ".join(same) or "TRUE"
             values = [self.key[name] for name in shared]
             test = f"EXISTS (SELECT 1 FROM {beside} AS {other} WHERE {whose} AND {test})"  # noqa: S608

@@ -252,6 +252,8 @@ def test_cultures_lie_in_the_windows_around_the_antibiotic(mimic_built: Home):
     cell = traced(mimic_built, "suspicion-infection", key, "culture_time")
     (ordered,) = asked_row(cell, mimic_built)
     spans = {(w.start, w.end) for w in cell.windows}
+    begins = [w.start for w in cell.windows if w.start is not None]
+    assert begins == sorted(begins)  # so that a window keeps its number
     assert (ordered - timedelta(hours=72), ordered) in spans
     assert (ordered, ordered + timedelta(hours=24)) in spans
     timed = asked(

@@ -14,8 +14,11 @@ from lineage_made import made
 from engine.base.jobs import SimpleJob
 from engine.base.paths import Home
 from engine.diagnosis.lineage import CellLineage, trace_cell
+from engine.diagnosis.lineage.blocks import blocks_of
 from engine.diagnosis.lineage.cell import of_row, used
 from engine.diagnosis.lineage.conditions import refusal
+from engine.diagnosis.lineage.lost import lost
+from engine.diagnosis.lineage.ways import Ways
 from engine.sources import find_source, open_source
 
 USED = ("decisive", "entered")
@@ -197,3 +200,66 @@ def test_a_row_that_states_several_things_shows_each_by_name(eicu_built: Home):
     shown = {e.item: e.value for e in cell.events if e.role == "decisive"}
     assert shown["APACHE variables"] == "intubated 1, urine -1.0"
     assert shown["APACHE prediction"] == "oobintubday1 1, electivesurgery 1"
+
+
+@pytest.mark.shared_data
+def test_a_row_of_the_own_stay_is_not_told_to_be_of_another(mimic_built: Home):
+    """Gases are joined by patient: each has an hour in the grid of another stay, too."""
+    cell = traced(mimic_built, "sepsis3", {"stay_id": 37293400}, "liver")
+    own = {
+        table: numbers(mimic_built, f"SELECT rowid FROM {table} WHERE stay_id = ?", 37293400)
+        for table in ("mimiciv_icu.chartevents", "mimiciv_icu.inputevents")
+    }
+    own["mimiciv_hosp.labevents"] = numbers(
+        mimic_built,
+        "SELECT lab.rowid FROM mimiciv_hosp.labevents AS lab "
+        "INNER JOIN mimiciv_icu.icustays AS stay ON lab.hadm_id = stay.hadm_id "
+        "WHERE stay.stay_id = ? AND lab.charttime BETWEEN stay.intime AND stay.outtime",
+        37293400,
+    )
+    told = {e.rule for e in cell.events if e.row in own.get(e.table, ())}
+    assert told
+    assert not {rule for rule in told if rule.startswith("of another stay")}
+    # A gas is no blood pressure and no bilirubin.
+    values = [e.rule for e in cell.events if e.rule.startswith("makes no value")]
+    assert values
+    assert not [rule for rule in values if "vital." in rule or "lab." in rule or "gcs." in rule]
+
+
+@pytest.mark.shared_data
+def test_what_only_another_admissions_rows_go_with_is_told_so(mimic_built: Home):
+    """An oxygen fraction for which a gas was taken within minutes, in another admission."""
+    cell = traced(mimic_built, "sofa-24h", {"stay_id": 39544395}, "respiration")
+    (fraction,) = [e for e in cell.events if e.table.endswith("chartevents") and e.row == 273056]
+    assert fraction.item == "Inspired O2 Fraction"
+    assert fraction.rule == (
+        "met only by rows of another stay or admission: gas.charttime >= usable.charttime"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "rule"),
+    [
+        ("max(valuenum) FILTER (WHERE itemid = 1)", "not met: (itemid = 1)"),
+        ("max(valuenum) FILTER (WHERE itemid = 2)", "makes no value: valuenum"),
+    ],
+)
+def test_what_a_filter_leaves_out_is_told_by_the_filter(home_dir: Path, sql: str, rule: str):
+    query, part = made(
+        f"SELECT stay_id, {sql} AS value FROM mimiciv_icu.chartevents GROUP BY stay_id",
+        {"mimiciv_icu.chartevents": [
+            {"stay_id": 1, "itemid": 2, "valuenum": None},
+            {"stay_id": 1, "itemid": 1, "valuenum": 1.0},
+        ]},
+    )  # fmt: skip
+    with part.database(Home(home_dir)) as con:
+        part.build(con, mode="all")
+        found = lost(
+            Ways(con, part, SimpleJob()),
+            blocks_of(query, part.columns)[0],
+            "value",
+            part.columns,
+            {"stay_id": 1},
+            rows=frozenset(part.addresses()),
+        )
+    assert {part.unpack(a)[1]: told for a, told in found.items()}[0] == rule
