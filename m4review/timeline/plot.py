@@ -138,13 +138,10 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
     def select(self, event: int) -> None:
         """Mark an event and bring it into sight; -1 for none."""
         self.current = event
-        tracks = self.tracks
-        if tracks is None or event < 0 or np.isnan(tracks.start[event]):
-            self._ring.hide()
+        at = self._mark()
+        if at is None:
             return
-        x, y = float(tracks.start[event]), float(tracks.height[event])
-        self._ring.setData([x], [y])
-        self._ring.show()
+        x, y = at
         (left, right), (low, high) = self.view.viewRange()
         if not left <= x <= right:
             half = (right - left) / 2
@@ -153,6 +150,17 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
             half = abs(high - low) / 2
             self._set_tracks(y - half, y + half)
         self._later.start()
+
+    def _mark(self) -> tuple[float, float] | None:
+        """Set the ring around the chosen event, where that is; None without one."""
+        tracks, event = self.tracks, self.current
+        if tracks is None or event < 0 or np.isnan(tracks.start[event]):
+            self._ring.hide()
+            return None
+        at = float(tracks.start[event]), float(tracks.height[event])
+        self._ring.setData([at[0]], [at[1]])
+        self._ring.show()
+        return at
 
     def draw(self) -> None:
         """Draw everything again, in the theme's colours."""
@@ -190,7 +198,7 @@ class Timeline(pyqtgraph.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no 
         for number, role in enumerate(ROLES):
             if role in self.shown:
                 self._draw_role(tracks, number, role)
-        self.select(self.current)
+        self._mark()  # to draw again moves nothing
         self._later.start()
 
     def _room(self) -> int:

@@ -448,8 +448,10 @@ def test_of_many_windows_the_lasting_ones_have_lanes_and_the_others_are_counted_
     assert screen.unfold.text() == "9 more windows"
     assert "window 13: up to +9 h" in screen.plot.head.toolTip()
     folded = screen.plot.head.tall
+    screen.plot.view.setXRange(60, 80, padding=0)  # away from the chosen event
     QTest.mouseClick(screen.unfold, Qt.MouseButton.LeftButton)
     settle(screen.window())
+    assert screen.plot.view.viewRange()[0] == pytest.approx([60, 80])
     words = head(screen)
     assert screen.unfold.text() == "Fewer windows"
     assert words[1:14] == [f"window {n}{words[n].partition(f' {n}')[2]}" for n in range(1, 14)]
