@@ -76,7 +76,8 @@ def pictured(
     for), those that give a choice (a culture by its time, or by its date; each suspicion of a
     stay), of which a row need not lie in each; and those that what lasts has to cover whole (the
     piece of a time line that an infusion's rate is read for). Where one condition has more than 8,
-    those that overlap are one. A window is open on a side only where nothing bounds that side.
+    those that overlap are one. A window is open on a side only where nothing bounds that side, and
+    where it is the only one: that a setting was read for any of many later gases is no span.
     """
     found: dict[Window, None] = {}
     for passage in passages:
@@ -140,9 +141,14 @@ def _each(
         # Half a window would say that the other side is open.
         if {b.lower for b in bounds} == {side.lower for side, _ in asked}:
             window = _joined(bounds, covered=several <= _MOST)
-            found += [] if window is None else [window]
+            found += [] if window is None or (several > 1 and not _lasts(window)) else [window]
     spans = found if several <= _MOST else _united(found)
     yield from spans if len(spans) <= _MOST else []
+
+
+def _lasts(window: Window) -> bool:
+    """Has it two bounds, and time between them? Of many pairs of rows, others tell nothing."""
+    return None not in (window.start, window.end) and window.start != window.end
 
 
 def _united(windows: Iterable[Window]) -> list[Window]:

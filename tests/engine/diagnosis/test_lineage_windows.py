@@ -262,3 +262,14 @@ def test_the_bounds_around_a_choice_are_part_of_each_window(home_dir: Path):
         (T0 + HOUR, T0 + DAY, (False, True)),
         (T0 + HOUR, T0 + 2 * DAY, (False, False)),
     }
+
+
+@pytest.mark.shared_data
+def test_that_a_setting_was_read_for_many_gases_is_no_window(mimic_built: Home):
+    """Each later gas would be an open side, each minute of one a window of its own."""
+    cell = traced(mimic_built, "sepsis3", {"stay_id": 30057454}, "sofa_time")
+    assert all(w.start and w.end and w.start < w.end for w in cell.windows)
+    assert not spans(cell, "usable.charttime")
+    ((begin, end),) = spans(cell, "suspected_infection_time")
+    assert begin is not None
+    assert end == begin + 3 * DAY
