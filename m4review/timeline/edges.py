@@ -165,7 +165,7 @@ class Head(pyqtgraph.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         self.lanes = lanes_of(tracks, unfolded=unfolded) if tracks is not None else ()
         every = lanes_of(tracks, unfolded=True) if tracks is not None else ()
         words = [lane.name + lane.more for lane in every]
-        self.setToolTip(as_written(in_lines("\n".join(words))) if words else "")
+        self.setToolTip(as_written(in_lines("\n".join(words))))
         self.setHeight(self.tall)
         self.update()
 

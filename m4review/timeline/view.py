@@ -355,7 +355,7 @@ class TimelineScreen(Screen):
         self.panels.setTabVisible(2, page is None or page.agent is not None)
         self.column.clear()
         self.column.setEnabled(page is not None)
-        self.column.setToolTip("" if page is not None else _NO_COLUMNS)
+        self.column.setToolTip(as_written("" if page is not None else _NO_COLUMNS))
         if page is None:
             self._name.setText(self.model.place.column if self.model.place else "")
             self._line.setText(self.model.place.name if self.model.place else "")

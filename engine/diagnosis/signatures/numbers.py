@@ -38,6 +38,8 @@ UNITS: dict[str, float] = {
 _DIGITS = range(-1, 5)
 _SOME = 3
 """Cells that must share a ratio or a step."""
+_EXACT = 1e-6
+"""Relative difference up to which two factors are the same."""
 _LEVELS = 12
 """Of a score, at most."""
 _VALUES = 3
@@ -143,15 +145,15 @@ def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
     """The commonest ratios of agent by reference: a known unit each, or just a factor."""
     ratio = f"{column.a} / {column.r}"
     rows = table.con.execute(
-        f"SELECT median(q), count(*), count(DISTINCT r) FROM (SELECT {ratio} AS q, "  # noqa: S608 - our own SQL
-        f"{column.r} AS r FROM diff "
+        "SELECT median(q), count(*), count(DISTINCT r), max(q) - min(q) FROM "
+        f"(SELECT {ratio} AS q, {column.r} AS r FROM diff "  # noqa: S608 - our own SQL
         f"WHERE s{column.position} = 2 AND {column.r} <> 0 AND isfinite({ratio}) "
         f"AND {column.a} <> 0) GROUP BY round(log(abs(q)), 3), q > 0 "
         "ORDER BY count(*) DESC, 1 LIMIT 5"
     ).fetchall()
     several = _several(table, column)
     tried: list[float] = []
-    for middle, count, values in rows:
+    for middle, count, values, spread in rows:
         found = float(middle)
         known = [
             (unit, by)
@@ -172,7 +174,11 @@ def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
                 factor=by,
                 unit=unit,
             )
-        if not known and count >= _SOME and values >= several and found != 1.0:
+        # One ratio everywhere, near a unit's but not it (2.53 for 2.54), is a factor of its own.
+        is_unit = any(math.isclose(found, by, rel_tol=_EXACT) for _, by in known)
+        if known and (is_unit or spread > _EXACT * abs(found)):
+            continue
+        if count >= _SOME and values >= several and found != 1.0:
             yield _predicting(
                 column,
                 "constant-factor",

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from diagnosis_cases import Row, on_values
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from engine.catalogue.task import find_task
@@ -92,6 +92,8 @@ def test_numbers(
 
 
 @given(factor=st.floats(1.05, 9.5).filter(lambda f: abs(f - round(f)) > 0.02))
+@example(factor=2.53125)  # near inches to centimetres, but not it
+@example(factor=2.2)  # pounds, roughly
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_factor_is_found(tmp_path_factory: pytest.TempPathFactory, factor: float) -> None:
     folder = tmp_path_factory.mktemp("factor")
