@@ -145,8 +145,8 @@ def _factors(table: Table, column: Column) -> Iterator[Hypothesis]:
     """The commonest ratios of agent by reference: a known unit each, or just a factor."""
     ratio = f"{column.a} / {column.r}"
     rows = table.con.execute(
-        "SELECT median(q), count(*), count(DISTINCT r), max(q) - min(q) FROM "
-        f"(SELECT {ratio} AS q, {column.r} AS r FROM diff "  # noqa: S608 - our own SQL
+        "SELECT median(q), count(*), count(DISTINCT r), max(q) - min(q) FROM "  # noqa: S608 - our own SQL
+        f"(SELECT {ratio} AS q, {column.r} AS r FROM diff "
         f"WHERE s{column.position} = 2 AND {column.r} <> 0 AND isfinite({ratio}) "
         f"AND {column.a} <> 0) GROUP BY round(log(abs(q)), 3), q > 0 "
         "ORDER BY count(*) DESC, 1 LIMIT 5"
