@@ -52,7 +52,8 @@ LOOKS: Mapping[Role, Look] = {
         "o", True, "accent", 11, "used", "The value comes out the same from these rows alone."
     ),
     "entered": Look(
-        "s", False, "good", 10, "compared", "Took part (was compared or counted) without deciding."
+        "s", False, "good", 10, "compared", "Took part (was compared, "
+        "counted, or kept another row out) without deciding."
     ),
     "outside": Look(
         "t", False, "muted", 10, "outside", "A sound measurement, but of another time, specimen "

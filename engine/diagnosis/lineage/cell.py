@@ -20,6 +20,7 @@ from engine.diagnosis.lineage.blocks import blocks_of
 from engine.diagnosis.lineage.candidates import ELSEWHERE, Looked, candidates
 from engine.diagnosis.lineage.events import Part, events
 from engine.diagnosis.lineage.extract import Extract, extract
+from engine.diagnosis.lineage.knockout import KEEPS_OUT, Trials
 from engine.diagnosis.lineage.leaves import FRAME, leaves
 from engine.diagnosis.lineage.lookups import PERSON
 from engine.diagnosis.lineage.lost import lost
@@ -85,6 +86,12 @@ def trace_cell(
             parts[address] = replace(parts[address], rule=rule)
         parts |= {address: Part("decisive") for address in decisive - set(parts)}
         parts |= {address: Part("entered") for address in entered - before - set(parts)}
+        shown = {a for a, p in parts.items() if p.role in ("decisive", "entered")}
+        trials = Trials(home, part, others, key, column, value, job)
+        for address in trials.needed(set(part.addresses()) - shown - others):
+            told = parts.get(address, Part("outside"))
+            rule = f"{KEEPS_OUT}: itself {told.rule}" if told.rule else KEEPS_OUT
+            parts[address] = replace(told, role="entered", rule=rule)
         parts |= similar(con, spans, set(parts), _read(query, part), whose)
         lineage = CellLineage(
             target=target,

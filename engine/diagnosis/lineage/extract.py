@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import duckdb
@@ -33,6 +33,15 @@ _ACROSS = {"mimiciv_hosp.prescriptions": ("drug", "drug_type", "route")}
 it reads then: one row of each combination comes along."""
 
 
+_IDENTIFIERS = frozenset(
+    {
+        "subject_id", "hadm_id", "stay_id", "specimen_id", "micro_specimen_id", "orderid",
+        "linkorderid", "patientunitstayid", "patienthealthsystemstayid",
+    }
+)  # fmt: skip
+"""Numbers by which our queries tell patients, stays, specimens and orders apart."""
+_APART = 10**11
+"""More than any identifier, between those of two copies of a patient."""
 _FRAME = ("mimiciv_hosp.admissions",)
 """Tables that come along where the source has them: they frame the row in the picture."""
 
@@ -91,23 +100,83 @@ class Extract:
             only: addresses of the rows that it gets, without the addresses themselves; all, with
                 addresses, when None.
         """
+        if only is None:
+            with self._filled(home, {}, lambda _: "SELECT * FROM rows_") as con:
+                yield con
+            return
+        kept = pa.table({"id": pa.array(sorted(only), pa.int64())})
+
+        def what(table: str) -> str:
+            if is_dictionary(table):
+                return "SELECT * FROM rows_"
+            return (
+                f"SELECT * EXCLUDE ({ROW}) FROM rows_ "  # noqa: S608 - our own names
+                f"WHERE {ROW}[1] IN (SELECT id FROM kept)"
+            )
+
+        with self._filled(home, {"kept": kept}, what) as con:
+            yield con
+
+    @contextlib.contextmanager
+    def copies(
+        self, home: Home, without: Sequence[Set[int]], *, once: Set[int]
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A database with a copy of the patient for each of some groups of rows, without them.
+
+        A copy has identifiers of its own: `shifted` by its number. There are no addresses.
+
+        Args:
+            home: where to spill.
+            without: by copy the addresses of the rows that it lacks.
+            once: addresses of other patients' rows, which are not copied.
+        """
+        gone = [(copy, address) for copy, each in enumerate(without) for address in each]
+        more = {
+            "gone": pa.table(
+                {
+                    "copy": pa.array([copy for copy, _ in gone], pa.int64()),
+                    "id": pa.array([address for _, address in gone], pa.int64()),
+                }
+            ),
+            "once": pa.table({"id": pa.array(sorted(once), pa.int64())}),
+            "numbers": pa.table({"copy": pa.array(range(-1, len(without)), pa.int64())}),
+        }
+
+        def what(table: str) -> str:
+            if is_dictionary(table):
+                return "SELECT * FROM rows_"
+            own = {n: f"r.{quote(n)}{self.shifted(n, 'copy')}" for n in self.columns.of(table)}
+            columns = ", ".join(f"{sql} AS {quote(name)}" for name, sql in own.items())
+            return (
+                f"SELECT {columns} FROM rows_ AS r, numbers "  # noqa: S608 - our own names
+                f"WHERE (copy = -1) = (r.{ROW}[1] IN (SELECT id FROM once)) "
+                f"AND NOT EXISTS (SELECT 1 FROM gone WHERE gone.copy = numbers.copy "
+                f"AND gone.id = r.{ROW}[1])"
+            )
+
+        with self._filled(home, more, what) as con:
+            yield con
+
+    @staticmethod
+    def shifted(column: str, copy: str) -> str:
+        """SQL to be put behind a column's value, for what it is in a copy; mostly nothing."""
+        return f"::BIGINT + ({copy} + 1) * {_APART}" if column in _IDENTIFIERS else ""
+
+    @contextlib.contextmanager
+    def _filled(
+        self, home: Home, more: Mapping[str, pa.Table], what: Callable[[str], str]
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A database whose tables are what `what` reads of ``rows_`` and of `more`."""
         con = connect(scratch=home.scratch)
         try:
             con.execute("SET preserve_insertion_order = false")
             con.execute(f"CREATE SCHEMA {DERIVED}")
-            if only is not None:
-                kept = pa.table({"id": pa.array(sorted(only), pa.int64())})
-                con.register("kept", kept)
+            for name, rows in more.items():
+                con.register(name, rows)
             for table in self.tables:
                 con.execute(f"CREATE SCHEMA IF NOT EXISTS {table.partition('.')[0]}")
                 con.register("rows_", self.data[table])
-                what = "SELECT * FROM rows_"
-                if only is not None and not is_dictionary(table):
-                    what = (
-                        f"SELECT * EXCLUDE ({ROW}) FROM rows_ "  # noqa: S608 - our own names
-                        f"WHERE {ROW}[1] IN (SELECT id FROM kept)"
-                    )
-                con.execute(f"CREATE TABLE {table} AS {what}")
+                con.execute(f"CREATE TABLE {table} AS {what(table)}")
                 con.unregister("rows_")
             yield con
         except duckdb.Error as error:

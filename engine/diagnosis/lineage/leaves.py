@@ -270,11 +270,11 @@ class _Walk:
 
 
 def _outputs_of(block: Block, alias: str, own: frozenset[str] | None) -> frozenset[str]:
-    """Outputs that read some columns of a relation, or a time that equals one of them."""
+    """Outputs that read some columns of a relation, or what equals one of them."""
     same = {
         other
         for condition in (*block.conditions, *(c for on in block.outer.values() for c in on))
-        for mine, other in _equal_times(block, condition)
+        for mine, other in _equals(block, condition)
         if mine[0] == alias and (own is None or mine[1] in own)
     }
     return frozenset(
@@ -287,19 +287,21 @@ def _outputs_of(block: Block, alias: str, own: frozenset[str] | None) -> frozens
     )
 
 
-def _equal_times(
-    block: Block, condition: exp.Expr
-) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
-    """Both ways: alias and name of two columns that an equality takes for one time."""
+def _equals(block: Block, condition: exp.Expr) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    """Both ways: alias and name of two columns that are taken for one time or identifier."""
     if isinstance(condition, exp.EQ):
         sides = [list(block.columns(s)) for s in (condition.this, condition.expression)]
         plain = isinstance(condition.this, exp.Column) and isinstance(
             condition.expression, exp.Column
         )
-        if plain and all(len(s) == 1 and any(p in s[0][1] for p in _PLACES) for s in sides):
+        if plain and all(len(s) == 1 and _says_whose_or_when(s[0][1]) for s in sides):
             ((left,), (right,)) = sides
             yield left, right
             yield right, left
+
+
+def _says_whose_or_when(name: str) -> bool:
+    return name in PERSON or any(part in name for part in _PLACES)
 
 
 def _asking(passage: Passage) -> Trail:

@@ -9,9 +9,10 @@ from typing import Literal
 
 Role = Literal["decisive", "entered", "outside", "rejected", "missed"]
 """``decisive``: the cell comes out the same from these rows alone. ``entered``: took part (was
-compared, counted) without deciding. ``outside``: accepted as a measurement, but not for this cell:
-another time, specimen, episode. ``rejected``: of the right item, but refused by a rule.
-``missed``: a similar item of the same stay or admission that the reference does not read."""
+compared, counted, or kept another row out) without deciding. ``outside``: accepted as a
+measurement, but not for this cell: another time, specimen, episode. ``rejected``: of the right
+item, but refused by a rule. ``missed``: a similar item of the same stay or admission that the
+reference does not read."""
 
 Value = str | int | float | bool | datetime | None
 
@@ -39,7 +40,8 @@ class Event:
     unit: str
     """Its unit; empty where there is none."""
     rule: str
-    """Why it is outside, rejected or missed: the reference's own condition, or words."""
+    """Why it is outside, rejected or missed: the reference's own condition, or words. Of a row that
+    entered only by keeping another out, that."""
     columns: tuple[str, ...]
     """Which intermediate columns (``concept.column``) it went into or was meant for."""
 

@@ -9,7 +9,7 @@ on the way. A row was refused where every way to the cell refuses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 import duckdb
@@ -29,7 +29,8 @@ from engine.diagnosis.lineage.windows import bound_of, bound_value
 _WHOSE = {"stay_id": "stay", "hadm_id": "admission", "patientunitstayid": "stay"}
 _SEVERAL = ("before the window: ", "after the window: ", NOT_MET)
 _FEW = 3
-_ANOTHER_STAY = "of another stay: "
+_ANOTHER = "of another "
+_ANOTHER_STAY = f"{_ANOTHER}stay: "
 _Refused = dict[int, str]
 """Address to why the row was refused."""
 
@@ -46,13 +47,17 @@ def unmet_on_the_way(
     """
     asked = _Asked(ways, key)
     own: dict[str, set[int]] = {}
+    foreign: dict[str, set[int]] = {}
     found: dict[Leaf, _Refused] = {}
     for number, (leaf, each) in enumerate(trails.items()):
         done = 2 + number / len(trails)
         ways.job.progress("lineage", done, 4, "Looking at the rows that did not enter")
-        refused = [_of_table(ways, leaf.table, asked.on(trail)) for trail in each]
         if leaf.table not in own:
             own[leaf.table] = _of_the_stay(ways, leaf.table, key)
+            foreign[leaf.table] = _of_another(ways, leaf.table, key)
+        refused = [
+            _of_table(ways, leaf.table, asked.on(trail, foreign[leaf.table])) for trail in each
+        ]
         found[leaf] = _by_all(refused, own[leaf.table]) if refused else {}
     return found
 
@@ -73,6 +78,18 @@ def _of_the_stay(ways: Ways, table: str, key: Mapping[str, Value]) -> set[int]:
     rows = ways.con.execute(
         f"SELECT {ROW}[1] FROM {table} AS t WHERE {where}",  # noqa: S608 - our own names
         [stay],
+    ).fetchall()
+    return {int(address) for (address,) in rows}
+
+
+def _of_another(ways: Ways, table: str, key: Mapping[str, Value]) -> set[int]:
+    """Rows that themselves say that they are of another stay or admission."""
+    names = [n for n in _WHOSE if n in ways.columns(table) and key.get(n) is not None]
+    if not names:
+        return set()
+    rows = ways.con.execute(
+        f"SELECT {ROW}[1] FROM {table} WHERE {' OR '.join(f'{n} != ?' for n in names)}",  # noqa: S608
+        [key[name] for name in names],
     ).fetchall()
     return {int(address) for (address,) in rows}
 
@@ -140,15 +157,24 @@ class _Asked:
     ways: Ways
     key: Mapping[str, Value]
     known: dict[tuple[object, ...], _Refused] = field(default_factory=dict)
+    whose: dict[tuple[object, ...], set[str]] = field(default_factory=dict)
+    """Rules that read of which stay or admission the rows themselves are."""
 
-    def on(self, trail: Trail) -> _Refused:
-        """Rows that a way refuses; the innermost condition speaks."""
+    def on(self, trail: Trail, foreign: Set[int]) -> _Refused:
+        """Rows that a way refuses.
+
+        The innermost condition speaks, but of a foreign row the one that reads its stay or
+        admission: what went before it in its own stay is no matter.
+        """
         refused: _Refused = {}
         for passage in reversed(trail):
             mark = (id(passage.block), passage.alias, passage.column, passage.filters, passage.own)
             if mark not in self.known:
                 self.known[mark] = self._passage(passage)
-            refused = {**self.known[mark], **refused}
+                self.whose[mark] = set(_by_own_identifier(passage))
+            said = self.known[mark]
+            whose = {a for a, rule in said.items() if rule in self.whose.get(mark, ())} & foreign
+            refused = {**said, **refused, **{address: said[address] for address in whose}}
         return refused
 
     def _passage(self, passage: Passage) -> _Refused:
@@ -215,7 +241,7 @@ class _Asked:
                     f"WHERE {name} != ?",
                     [self.key[name]],
                 )
-                found |= dict.fromkeys(addresses & of_it, f"of another {_WHOSE[name]}: {told}")
+                found |= dict.fromkeys(addresses & of_it, f"{_ANOTHER}{_WHOSE[name]}: {told}")
         return found
 
     def _of_another(self, passage: Passage, mine: exp.Column, told: str) -> _Refused:
@@ -226,7 +252,7 @@ class _Asked:
             return {}
         same = exp.EQ(this=mine.copy(), expression=exp.convert(value))
         there = exp.Not(this=exp.Is(this=mine.copy(), expression=exp.Null()))
-        another = f"of another {_WHOSE[name]}: {told}"
+        another = f"{_ANOTHER}{_WHOSE[name]}: {told}"
         unknown = f"no {_WHOSE[name]} is recorded with it: {told}"
         return {
             **dict.fromkeys(self._failing(passage, same), another),
@@ -297,6 +323,16 @@ class _Asked:
             f"{block.without(part)} {part} NOT coalesce(({test}), FALSE))",
             [],
         )
+
+
+def _by_own_identifier(passage: Passage) -> Iterator[str]:
+    """What is told of rows by the identifiers that they themselves bring."""
+    for condition in passage.conditions:
+        bare = condition.unnest()
+        mine = _identifier(passage.block, passage.alias, bare)
+        name = "" if mine is None else mine.name.lower()
+        if name in _WHOSE and (passage.own is None or name in passage.own):
+            yield f"{_ANOTHER}{_WHOSE[name]}: {text_of(bare)}"
 
 
 def _identifier(block: Block, alias: str, condition: exp.Expr) -> exp.Column | None:

@@ -17,6 +17,7 @@ from engine.diagnosis.lineage import CellLineage, trace_cell
 from engine.diagnosis.lineage.blocks import blocks_of
 from engine.diagnosis.lineage.cell import of_row, used
 from engine.diagnosis.lineage.conditions import refusal
+from engine.diagnosis.lineage.knockout import KEEPS_OUT
 from engine.diagnosis.lineage.lost import lost
 from engine.diagnosis.lineage.ways import Ways
 from engine.sources import find_source, open_source
@@ -47,8 +48,11 @@ def test_what_each_of_two_filters_refuses_is_told_by_both(mimic_built: Home):
     of_it = [e for e in cell.events if (e.item, e.value) in {("pO2", 60.0)}]
     of_it += [e for e in cell.events if e.item == "Inspired O2 Fraction" and "nor" in e.rule]
     assert {e.item for e in of_it} == {"pO2", "Inspired O2 Fraction"}
-    assert {(e.role, e.rule) for e in of_it} == {
-        ("outside", "not met: is_ventilated, nor COALESCE(fio2, 21) < 50")
+    both = "not met: is_ventilated, nor COALESCE(fio2, 21) < 50"
+    # Without a fraction of 50 % its pO2 would count.
+    assert {(e.item, e.role, e.rule) for e in of_it} == {
+        ("pO2", "outside", both),
+        ("Inspired O2 Fraction", "entered", f"{KEEPS_OUT}: itself {both}"),
     }
     assert "pO2" not in {e.item for e in cell.events if e.role in USED}
 
@@ -103,7 +107,7 @@ def test_what_was_missed_is_of_the_same_stay_or_admission(
 
 @pytest.mark.shared_data
 def test_what_has_a_partner_in_another_stay_is_told_by_that_stay(mimic_built: Home):
-    """A device whose flow stands at its very minute was said to have none."""
+    """A device whose flow stands at its very minute, of a stay before, was said to have none."""
     cell = traced(mimic_built, "sofa-24h", {"stay_id": 38229329}, "respiration")
     with_flow = numbers(
         mimic_built,
@@ -113,10 +117,18 @@ def test_what_has_a_partner_in_another_stay_is_told_by_that_stay(mimic_built: Ho
         "AND flow.subject_id = device.subject_id AND flow.charttime = device.charttime)",
     )
     pair = "flow.charttime = device.charttime"
-    by_pair = {e.row: e.rule for e in cell.events if pair in e.rule}
-    assert {r for r, rule in by_pair.items() if rule == f"of another stay: {pair}"} <= with_flow
-    assert not {r for r, rule in by_pair.items() if rule == f"not met: {pair}"} & with_flow
-    assert set(by_pair) & with_flow
+    devices = {e.row: e.rule for e in cell.events if e.item.startswith("O2 Delivery Device")}
+    alone = {row for row, rule in devices.items() if rule == f"not met: {pair}"}
+    foreign = {row for row, rule in devices.items() if rule.startswith("of another stay: ")}
+    before = numbers(
+        mimic_built,
+        "SELECT rowid FROM mimiciv_icu.chartevents WHERE itemid = 226732 AND stay_id = ?",
+        31248398,
+    )
+    assert alone == {495579}
+    assert not alone & with_flow
+    assert foreign <= before
+    assert len(foreign & with_flow) == 5
 
 
 @pytest.mark.shared_data
