@@ -141,13 +141,15 @@ class _Search:
     def _questions(self, place: _Place, table: str, what: str) -> Iterator[tuple[str, str]]:
         """What a row has to meet, in order, each with a query for the lists that do."""
         at = place.at
-        with_ = self.ways.with_sql(at)
         mine = self._of_the_row(at) if place.top else ()
-        body = at.without(*_LATER, more=mine)
+        with_, body = self.ways.body(at, *_LATER, more=mine)
         let_in = f"{with_} SELECT {what} AS a {body}"
         if at.around is not None:
-            found = f"EXISTS (SELECT 1 {at.around.without(*_LATER, more=at.conditions)})"
-            let_in = f"{with_} SELECT {what} AS a FROM {table} AS {place.alias} WHERE {found}"  # noqa: S608
+            with_, around = self.ways.body(at.around, *_LATER, more=at.conditions)
+            let_in = (
+                f"{with_} SELECT {what} AS a FROM {table} AS {place.alias} "  # noqa: S608
+                f"WHERE EXISTS (SELECT 1 {around})"
+            )
         if met := [text_of(c) for c in at.met(place.alias)]:
             yield f"{'not met together: ' if met[1:] else NOT_MET}{' AND '.join(met)}", let_in
         if at.around is not None:
@@ -155,12 +157,12 @@ class _Search:
         for rule, test in self._of_value(place):
             yield rule, f"SELECT a FROM ({with_} SELECT {what} AS a, {test} AS v {body}) WHERE v"  # noqa: S608
         if (clause := at.select.args.get("having")) is not None:
-            grouped = at.without("qualify", more=mine)
+            with_, grouped = self.ways.body(at, "qualify", more=mine)
             kept = f"{with_} SELECT flatten(list({what})) AS a {grouped}"
             yield f"{NOT_MET}{text_of(clause.this)}", kept
         if (clause := at.select.args.get("qualify")) is not None:
-            first = f"{with_} SELECT {what} AS a {at.without(more=mine)}"
-            yield f"{BEFORE_IT}{text_of(clause.this)}", first
+            with_, whole = self.ways.body(at, more=mine)
+            yield f"{BEFORE_IT}{text_of(clause.this)}", f"{with_} SELECT {what} AS a {whole}"
 
     def _of_value(self, place: _Place) -> Iterator[tuple[str, str]]:
         """What a row has to meet to make the output, if that reads the relation at all."""

@@ -9,6 +9,7 @@ on the way. A row was refused where every way to the cell refuses it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
@@ -105,24 +106,24 @@ def _of_table(ways: Ways, table: str, refused: _Refused) -> _Refused:
 
 def _by_all(refused: list[_Refused], own: Set[int]) -> _Refused:
     """What every one refuses, in the words of the one that tells most."""
-    first, *others = refused
+    by_all = set(refused[0]).intersection(*refused[1:])
     return {
-        address: _most_told([rule, *(other[address] for other in others)], own=address in own)
-        for address, rule in first.items()
-        if all(address in other for other in others)
+        address: _most_told(tuple(each[address] for each in refused), own=address in own)
+        for address in by_all
     }
 
 
-def _most_told(rules: list[str], *, own: bool) -> str:
+@functools.lru_cache(maxsize=4096)
+def _most_told(rules: tuple[str, ...], *, own: bool) -> str:
     """Of conditions, and of windows on the same side, all that refuse, if they are few.
 
     A row of the cell's own stay can also be taken along with another stay's: that this copy is of
     another stay is no reason for the row, the others are.
     """
     if own:
-        rules = [rule for rule in rules if not rule.startswith(_ANOTHER_STAY)] or [
+        rules = tuple(rule for rule in rules if not rule.startswith(_ANOTHER_STAY)) or tuple(
             f"{NOT_MET}{rule.partition(': ')[2]}" for rule in rules
-        ]
+        )
     best = max(dict.fromkeys(rules), key=_tells)
     start = next((s for s in _SEVERAL if best.startswith(s)), "")
     each = dict.fromkeys(r.removeprefix(start) for r in rules if start and r.startswith(start))
@@ -159,6 +160,7 @@ class _Asked:
     known: dict[tuple[object, ...], _Refused] = field(default_factory=dict)
     whose: dict[tuple[object, ...], set[str]] = field(default_factory=dict)
     """Rules that read of which stay or admission the rows themselves are."""
+    answers: dict[tuple[Value, ...], frozenset[int]] = field(default_factory=dict)
 
     def on(self, trail: Trail, foreign: Set[int]) -> _Refused:
         """Rows that a way refuses.
@@ -227,7 +229,7 @@ class _Asked:
             and bound_value(self.ways.con, passage.block, filled_in, self.key) is not None
         )
 
-    def _by_whose(self, passage: Passage, addresses: set[int], told: str) -> _Refused:
+    def _by_whose(self, passage: Passage, addresses: Set[int], told: str) -> _Refused:
         """Of rows that only rows of another stay or admission go with, those that are of it."""
         table = self.ways.table(passage.block, passage.alias)
         if table is None or not addresses:
@@ -259,13 +261,13 @@ class _Asked:
             **dict.fromkeys(self._failing(passage, there), unknown),
         }
 
-    def _failing(self, passage: Passage, condition: exp.Expr, *, of_any: bool = False) -> set[int]:
+    def _failing(self, passage: Passage, condition: exp.Expr, *, of_any: bool = False) -> Set[int]:
         """Rows that do not meet a condition with a row of the cell's, or of the patient's."""
         block, alias = passage.block, passage.alias
         table = self.ways.table(block, alias)
         others = block.touched(condition) - {alias}
         if table is None or len(others) > 1:
-            return set()
+            return frozenset()
         rows = (
             f"SELECT unnest({self.ways.addresses(table, alias, passage.column)}) "  # noqa: S608
             f"FROM {table} AS {alias}"
@@ -275,7 +277,7 @@ class _Asked:
             beside = self.ways.table(block, other)
             shared = [n for n in self.key if beside and n in self.ways.columns(beside)]
             if beside is None or not shared:
-                return set()
+                return frozenset()
             owned: list[str] = []
             if of_any:  # also another stay's, but then of the row's own
                 known = self.ways.columns(table)
@@ -290,13 +292,17 @@ class _Asked:
             f"{with_} {rows} WHERE NOT {test} EXCEPT {rows} WHERE {test}", values + values
         )
 
-    def _addresses(self, query: str, values: list[Value]) -> set[int]:
-        self.ways.job.check()
-        try:
-            rows = self.ways.con.execute(query, values).fetchall()
-        except duckdb.Error:
-            return set()  # a condition that cannot be asked alone is not told
-        return {int(address) for (address,) in rows}
+    def _addresses(self, query: str, values: list[Value]) -> frozenset[int]:
+        """What a query tells; several columns of a relation often ask the same."""
+        mark = (query, *values)
+        if mark not in self.answers:
+            self.ways.job.check()
+            try:
+                rows = self.ways.con.execute(query, values).fetchall()
+            except duckdb.Error:
+                rows = []  # a condition that cannot be asked alone is not told
+            self.answers[mark] = frozenset(int(address) for (address,) in rows)
+        return self.answers[mark]
 
     def _lost(self, passage: Passage) -> _Refused:
         """Rows that the SELECT reads and then leaves out, by HAVING or for others (QUALIFY)."""
@@ -309,18 +315,19 @@ class _Asked:
                 found |= dict.fromkeys(addresses, f"{told}{test}")
         return found
 
-    def _left_out(self, passage: Passage, part: str, test: str) -> set[int]:
+    def _left_out(self, passage: Passage, part: str, test: str) -> Set[int]:
         block, ways = passage.block, self.ways
         table = ways.table(block, passage.alias)
         if table is None or ROW not in ways.columns(table):
-            return set()
+            return frozenset()
         what = ways.addresses(table, passage.alias)  # the order is decided by whole rows
         if part == "having":
             # Of the row itself only: what a window lent it from its neighbours is in their groups.
             what = f"flatten(list({passage.alias}.{ROW}))"
+        with_, body = ways.body(block, part)
         return self._addresses(
-            f"{ways.with_sql(block)} SELECT DISTINCT unnest(a) FROM (SELECT {what} AS a "  # noqa: S608
-            f"{block.without(part)} {part} NOT coalesce(({test}), FALSE))",
+            f"{with_} SELECT DISTINCT unnest(a) FROM (SELECT {what} AS a "  # noqa: S608
+            f"{body} {part} NOT coalesce(({test}), FALSE))",
             [],
         )
 

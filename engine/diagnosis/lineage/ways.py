@@ -7,6 +7,7 @@ the annotated query that it is part of.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import duckdb
@@ -46,9 +47,28 @@ class Ways:
             return None
         return self._cte(owner, node.name.lower())
 
-    def with_sql(self, block: Block) -> str:
-        """The CTEs of the block's query, with addresses."""
-        return _ctes(self.extract.annotated(block.query, "all"))
+    def body(self, block: Block, *left_out: str, more: Iterable[exp.Expr] = ()) -> tuple[str, str]:
+        """A SELECT from FROM on, over tables with addresses.
+
+        Args:
+            block: the SELECT.
+            left_out: parts of it, as in `Block.without`.
+            more: conditions that its rows have to meet beside WHERE.
+
+        Returns:
+            The WITH that has to stand before it, mostly empty, and the text from FROM on.
+        """
+        text = block.without(*left_out, more=more)
+        sql = self.extract.annotated(block.query, "all")
+        bodies = _bodies(sql)
+        tree = _parsed(f"SELECT 1 {text}").copy()
+        for node in list(tree.find_all(exp.Table)):
+            if not node.db and node.name.lower() in bodies:
+                made = self._cte(block, node.name.lower())
+                if made is None:
+                    return _ctes(sql), text
+                node.replace(exp.to_table(made, alias=node.alias or node.name))
+        return "", tree.sql(dialect="duckdb", comments=False).removeprefix("SELECT 1")
 
     def _cte(self, owner: Block, name: str) -> str | None:
         """The table of a CTE; None if it cannot be worked out alone, then its rows stay untold."""
@@ -91,6 +111,11 @@ class Ways:
             rows = self.con.execute(f"DESCRIBE {table}").fetchall()
             self._columns[table] = tuple(str(row[0]) for row in rows)
         return self._columns[table]
+
+
+@functools.cache
+def _parsed(sql: str) -> exp.Expr:
+    return sqlglot.parse_one(sql, read="duckdb")
 
 
 @functools.cache
