@@ -24,6 +24,8 @@ _ROUNDS = 12
 """Times that one more such row is looked for."""
 _EXACT = 1e-9
 """Relative difference up to which two numbers are the same."""
+_AT_ONCE = 2_000_000
+"""Rows of a patient and its copies, at most about."""
 _WAYS = 16
 """Parts that rows are divided into to find the one that matters."""
 
@@ -90,8 +92,15 @@ class Trials:
 
     def changing(self, groups: Sequence[Set[int]]) -> list[int]:
         """Numbers of the groups that, each left out alone, change the cell."""
-        if not groups:
-            return []
+        rows = sum(1 for _ in self.part.addresses())
+        at_once = max(1, _AT_ONCE // max(1, rows))
+        return [
+            first + number
+            for first in range(0, len(groups), at_once)
+            for number in self._changing(groups[first : first + at_once])
+        ]
+
+    def _changing(self, groups: Sequence[Set[int]]) -> list[int]:
         with self.part.copies(self.home, groups, once=self.others) as con:
             self.part.build(con, mode=None, job=self.job)
             same = {int(copy) for (copy,) in con.execute(*self._asking(len(groups))).fetchall()}
