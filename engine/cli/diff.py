@@ -13,6 +13,7 @@ from engine import audit
 from engine.catalogue.task import find_task
 from engine.cli.context import CliContext, existing, pass_context
 from engine.cli.score import reference_of, scratch_of
+from engine.diagnosis import unmet
 from engine.scoring import export_diff, judge_table
 from engine.sources import may_export
 
@@ -100,7 +101,9 @@ def command(
     unread = [d.detail for d in score.diagnostics if d.name == "output_exists" and not d.passed]
     for why in unread:  # an agent may leave nothing; a person may have mistyped the name
         context.say(f"{why} Every row of the reference counts as missing.")
+    lines = [f"{rows:,} rows written to {target} (reward {score.as_dict()['reward']:.8f})."]
+    lines += [f"  FAIL  {j.name}: {j.detail}" for j in unmet(score.diagnostics)]
     context.result(
         {"out": str(target), "rows": rows, "only": only, "score": score.as_dict()},
-        text=f"{rows:,} rows written to {target} (reward {score.as_dict()['reward']:.8f}).",
+        text="\n".join(lines),
     )

@@ -1,11 +1,13 @@
 """What the mismatches of an output are consistent with, where they sit, whose fault they may be."""
 
 from engine.diagnosis.diagnosing import diagnose
+from engine.diagnosis.judged import unmet
 from engine.diagnosis.model import (
     Change,
     Clue,
     ColumnDiagnosis,
     Diagnosis,
+    Judged,
     KeyDiagnosis,
     Proposal,
     Rows,
@@ -20,10 +22,12 @@ __all__ = [
     "Clue",
     "ColumnDiagnosis",
     "Diagnosis",
+    "Judged",
     "KeyDiagnosis",
     "Proposal",
     "Rows",
     "Segment",
     "Signature",
     "diagnose",
+    "unmet",
 ]

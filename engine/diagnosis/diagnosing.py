@@ -13,10 +13,12 @@ from engine.base import duck
 from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.catalogue.task import Task
+from engine.diagnosis.judged import with_reason
 from engine.diagnosis.model import (
     NO_ROWS,
     ColumnDiagnosis,
     Diagnosis,
+    Judged,
     KeyDiagnosis,
     Segment,
     Signature,
@@ -50,6 +52,9 @@ MEMORY_LIMIT = "800MB"
 """Default limit of the database over the diff; the part of a source has its own."""
 SECONDS = 90.0
 """Default time for trying changes of the reference's SQL."""
+_NOT_KNOWN = (
+    "Whose output this is is not known here: all texts of the task are taken as given to the agent."
+)
 _BEFORE_GROUPS = 2
 """Times that the search tells something before groups of stays are looked for."""
 
@@ -67,6 +72,7 @@ def diagnose(
     cache: Cache | None = None,
     agent_sql: Sequence[str] = (),
     given: Container[str] | None = None,
+    judged: Sequence[Judged] = (),
     on_found: Callable[[Diagnosis], object] | None = None,
 ) -> Diagnosis:
     """Say what the mismatches of a diff are consistent with, and where they sit.
@@ -83,6 +89,7 @@ def diagnose(
         cache: outcomes of changes; by default kept in the home's scratch folder.
         agent_sql: the statements of the agent's trace, for the proposals.
         given: the texts that the run was given (`propose`).
+        judged: why the output could not be read, or lacks columns (`unmet`).
         on_found: told what is known so far, as often as there is more; `complete` is False.
 
     Raises:
@@ -96,7 +103,9 @@ def diagnose(
     try:
         with duck.interruptible(table.con, job):
             kept = cache or Cache(None if home is None else home.scratch / "diagnosis")
-            work = _Work(table, task, info, kept, job, seconds, spill, agent_sql, given, on_found)
+            work = _Work(
+                table, task, info, kept, job, seconds, spill, agent_sql, given, judged, on_found
+            )
             return work.done()
     except duckdb.Error as error:
         raise duck.in_words(error, "looking for what explains the mismatches") from error
@@ -117,6 +126,7 @@ class _Work:
     scratch: Path | None
     agent_sql: Sequence[str]
     given: Container[str] | None
+    judged: Sequence[Judged]
     on_found: Callable[[Diagnosis], object] | None
     candidates: list[Candidate] = field(default_factory=list)
     segments: tuple[Segment, ...] = ()
@@ -127,7 +137,7 @@ class _Work:
     def done(self) -> Diagnosis:
         """Everything, in the order in which it helps: values, changes close by, groups, more."""
         self.mismatches = mismatching(self.table)
-        self.candidates = value_candidates(self.table, self.job)
+        self.candidates = with_reason(value_candidates(self.table, self.job), self.judged)
         if self.info is None:
             self.notes.append(
                 "There is no source: nothing was computed again, so windows, items, thresholds and "
@@ -197,6 +207,7 @@ class _Work:
     def _diagnosis(self, *, complete: bool) -> Diagnosis:
         table, mismatches = self.table, self.mismatches
         ranked, unexplained = _ranked(table, self.candidates, mismatches)
+        unknown = (_NOT_KNOWN,) if ranked and self.given is None else ()
         return Diagnosis(
             task=self.task.name,
             mismatches=sum(
@@ -208,10 +219,11 @@ class _Work:
             columns=_columns(table, self.candidates, mismatches),
             keys=_keys(table, self.candidates, mismatches),
             segments=self.segments,
-            proposals=propose(self.task, ranked, self.agent_sql, self.given),
-            notes=tuple(self.notes),
+            proposals=propose(self.task, ranked, self.agent_sql, self.given, judged=self.judged),
+            notes=(*self.notes, *unknown),
             complete=complete,
             cut_short=self.cut_short,
+            judged=tuple(self.judged),
         )
 
 

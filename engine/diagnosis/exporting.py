@@ -239,6 +239,7 @@ class DiagnosisCounts:
             ],
             "notes": list(found.notes),
             "cut_short": found.cut_short,
+            "judged": [{"name": j.name, "detail": j.detail} for j in found.judged],
         }
 
     def _column(self, c: ColumnDiagnosis, rows: bool) -> dict[str, object]:

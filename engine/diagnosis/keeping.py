@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pydantic
@@ -15,7 +15,7 @@ import pydantic
 from engine.base.errors import M4Error
 from engine.base.files import sha256_of, write_text
 from engine.catalogue.task import Task
-from engine.diagnosis.model import Diagnosis
+from engine.diagnosis.model import Diagnosis, Judged
 
 NAME = "diagnosis.json"
 """Name of the file in the run's folder."""
@@ -33,9 +33,20 @@ class _Kept:
 _FORM = pydantic.TypeAdapter(_Kept)
 
 
-def key_of(diff: Path, task: Task, source_digest: str, agent_sql: Sequence[str]) -> str:
-    """Hash of the diff, the source, the task's texts, the agent's SQL and the code of diagnoses."""
+def key_of(
+    diff: Path,
+    task: Task,
+    source_digest: str,
+    agent_sql: Sequence[str],
+    judged: Iterable[Judged] = (),
+) -> str:
+    """Hash of all that a diagnosis rests on.
+
+    That is the diff, the source, the task's texts, the agent's SQL, what the judge says of the
+    output (others that cannot be read have the very same diff) and the code of diagnoses.
+    """
     parts = [sha256_of(diff), task.name, source_digest, _code(), *agent_sql]
+    parts += [item.detail for item in judged]
     folders = [task.folder, *task.skill_folders]
     texts = [path for folder in folders for path in sorted(folder.rglob("*.md"))]
     if task.operational_spec is not None:

@@ -181,6 +181,16 @@ class Proposal:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A condition without which an output can hardly be compared, and which it does not meet."""
+
+    name: str
+    """``output_exists``, ``has_rows`` or ``required_columns``."""
+    detail: str
+    """The judge's own reason: sentences; names columns and lines, holds no value."""
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """Everything that was found out about one diff."""
 
@@ -206,6 +216,8 @@ class Diagnosis:
     """False while more is being looked for."""
     cut_short: bool = False
     """The time was over before every change of the reference's SQL was tried."""
+    judged: tuple[Judged, ...] = ()
+    """Why the output could not be read or lacks columns; empty where nothing of the kind."""
 
     def as_dict(self) -> dict[str, object]:
         """JSON-ready for exports: no condition, no local words, small counts as ``"<11"``."""

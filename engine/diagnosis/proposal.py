@@ -16,7 +16,8 @@ from typing import Literal
 
 from engine.catalogue.task import Task
 from engine.concepts import concept_graph
-from engine.diagnosis.model import Clue, Fault, Proposal, Signature
+from engine.diagnosis.judged import LACKING, NO_OUTPUT, asking, reason
+from engine.diagnosis.model import Clue, Fault, Judged, Proposal, Signature
 from engine.references import find_target
 
 _NOT_GIVEN = " (not given to this run, or not as it is now)"
@@ -85,12 +86,18 @@ class _Text:
     given: bool
     """The run had it before it."""
 
+    def where(self, number: int) -> str:
+        """The place of a line."""
+        return f"{self.name}:{number}{'' if self.given else _NOT_GIVEN}"
+
 
 def propose(
     task: Task,
     signatures: Sequence[Signature],
     agent_sql: Sequence[str] = (),
     given: Container[str] | None = None,
+    *,
+    judged: Sequence[Judged] = (),
 ) -> tuple[Proposal, ...]:
     """A proposal for each leading signature.
 
@@ -100,9 +107,15 @@ def propose(
         agent_sql: statements of the agent's trace, where there is one.
         given: the texts that the run was given as they are now, e.g. ``instruction.md``,
             ``sofa/SKILL.md``; None where that is not known: then all are taken as given.
+        judged: why the output could not be read, or lacks columns.
     """
     texts = _texts(task, given)
-    return tuple(_one(task, s, texts, agent_sql) for s in signatures[:MOST])
+    return tuple(
+        _not_there(task, s, texts, judged)
+        if s.id in (NO_OUTPUT, LACKING)
+        else _one(task, s, texts, agent_sql)
+        for s in signatures[:MOST]
+    )
 
 
 def _texts(task: Task, given: Container[str] | None) -> list[_Text]:
@@ -122,6 +135,44 @@ def _texts(task: Task, given: Container[str] | None) -> list[_Text]:
     return found
 
 
+def _not_there(
+    task: Task, signature: Signature, texts: Sequence[_Text], judged: Sequence[Judged]
+) -> Proposal:
+    """Of what is not there the agent's file is to blame, unless no text asks for it."""
+    said = reason(judged)
+    columns: Sequence[str] = signature.columns
+    words = f"The agent's file lacks {', '.join(columns)}."
+    if signature.id == NO_OUTPUT:
+        unread = any(item.name != "required_columns" for item in judged)
+        columns = () if unread else _missing_keys(task, said)
+        words = f"No row of the agent's file can be compared. {said}".strip()
+    clues: list[Clue] = []
+    asked = False
+    for text in texts:
+        if text.about != "instruction":
+            continue
+        lines = asking(text.lines, columns)
+        asked = asked or (bool(lines) and text.given)
+        clues += [Clue(text.about, _cut(_plain(line)), text.where(n)) for n, line in lines[:_LINES]]
+    is_unsaid = bool(columns) and not asked
+    if is_unsaid:
+        words += " Nothing that this run was given was found to ask for it."
+    return Proposal(
+        fault="instruction" if is_unsaid else "agent",
+        words=words,
+        columns=signature.columns,
+        signature=signature.id,
+        clues=tuple(clues),
+        rows=signature.rows,
+    )
+
+
+def _missing_keys(task: Task, said: str) -> tuple[str, ...]:
+    """The key columns that the judge's reason names."""
+    names = dict.fromkeys(task.evaluation.key_columns)
+    return tuple(n for n in names if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", said))
+
+
 def _one(
     task: Task, signature: Signature, texts: Sequence[_Text], agent_sql: Sequence[str]
 ) -> Proposal:
@@ -130,8 +181,7 @@ def _one(
     unseen: dict[str, list[str]] = {"instruction": [], "skill": []}
     for text in texts:
         for number, line in _about(signature, text.lines):
-            where = f"{text.name}:{number}{'' if text.given else _NOT_GIVEN}"
-            clues.append(Clue(text.about, _cut(_plain(line)), where))
+            clues.append(Clue(text.about, _cut(_plain(line)), text.where(number)))
             (said if text.given else unseen)[text.about].append(line)
     agent = _agent(signature, agent_sql)
     clues += [Clue("agent", _cut(line), "its SQL or script") for line in agent]

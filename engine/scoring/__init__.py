@@ -1,7 +1,7 @@
 """Scores of output tables against references, and the diff file; knows no run and no screen."""
 
 from engine.scoring.diff import CELL_WORDS, KEY_WORDS, export_diff
-from engine.scoring.judge import align, judge_table, score_table
+from engine.scoring.judge import align, judge_table, look, score_table
 from engine.scoring.score import Diagnostic, Notice, Score
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "align",
     "export_diff",
     "judge_table",
+    "look",
     "score_table",
 ]

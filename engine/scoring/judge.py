@@ -21,7 +21,7 @@ from engine.scoring.aligned import Aligned, lay
 from engine.scoring.cells import number
 from engine.scoring.diff import write_diff
 from engine.scoring.output import MAX_BYTES, Unreadable, open_table
-from engine.scoring.score import Score, Tally, score_of, zero_score
+from engine.scoring.score import Diagnostic, Score, Tally, score_of, zero_score
 from engine.scoring.sides import Side, load_output, load_reference, no_output
 from engine.scoring.values import define_macros, fetch_row
 
@@ -32,6 +32,7 @@ UNORDERED = ("ventilation_status", "specimen")
 """Labels: never in the ordered error, even where they are written as numbers."""
 
 _MAX_SCORED = 64
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _MAX_THREADS = 8
 
 
@@ -139,16 +140,53 @@ def judge_table(
         con.close()
 
 
+def look(
+    evaluation: TableEvaluation,
+    output: Path,
+    *,
+    job: Job | None = None,
+    memory_limit: str = MEMORY_LIMIT,
+    scratch: Path | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Whether an output is there, can be read and has the columns: `score_table` without scoring.
+
+    Raises:
+        Cancelled, StorageFull, HarnessFault: it could not be looked at.
+    """
+    con = duck.connect(memory_limit=memory_limit, scratch=scratch)
+    try:
+        with duck.interruptible(con, job):
+            define_macros(con)
+            inputs = _Inputs(evaluation, output, output, UNORDERED, MAX_BYTES)
+            read = _read_output(con, inputs, _wanted(evaluation), job)
+    except duckdb.Error as error:
+        raise duck.in_words(error, "looking at an output") from error
+    finally:
+        con.close()
+    fault = read.fault
+    score = zero_score(
+        evaluation,
+        reference_rows=0,
+        failed="" if fault is None else fault.diagnostic,
+        reason="" if fault is None else fault.text,
+        agent_rows=read.rows,
+        missing_columns=read.missing,
+    )
+    return tuple(score.diagnostics[:3])
+
+
+def _wanted(evaluation: TableEvaluation) -> tuple[str, ...]:
+    """The columns that are read."""
+    names = [*evaluation.key_columns, *evaluation.scored_columns, *evaluation.value_columns]
+    return tuple(dict.fromkeys(names))
+
+
 def _judge(
     con: duckdb.DuckDBPyConnection, inputs: _Inputs, diff: Path | None, job: Job | None
 ) -> Score:
     define_macros(con)
     evaluation = inputs.evaluation
-    wanted = tuple(
-        dict.fromkeys(
-            [*evaluation.key_columns, *evaluation.scored_columns, *evaluation.value_columns]
-        )
-    )
+    wanted = _wanted(evaluation)
     _stage(job, 0, "reading the reference")
     reference = load_reference(con, inputs.reference, wanted, job=job)
     _check_reference(inputs.reference, reference, wanted)
@@ -189,25 +227,38 @@ def _read_output(
 ) -> _Read:
     """The output as far as it can be read; what is wrong with it is its author's fault."""
     read = _Read(no_output(con))
+    hint = ""
     try:
         with open_table(inputs.output, max_bytes=inputs.max_bytes, job=job) as table:
             required, keys = inputs.evaluation.required, inputs.evaluation.key_columns
+            hint = _separator(table.header)
             read.missing = [name for name in required if name not in table.header]
             no_key = [name for name in keys if name not in table.header]
             side = load_output(con, table, wanted, job=job)
             read.rows = side.rows
     except Unreadable as fault:
-        read.fault = fault
+        read.fault = Unreadable(fault.diagnostic, f"{fault.text}{hint}")
         return read
     if no_key:
         missing = ", ".join(dict.fromkeys([*no_key, *read.missing]))
         read.fault = Unreadable(
-            "required_columns", f"Without the key no row can be found. Missing: {missing}."
+            "required_columns",
+            f"Without the key no row can be found. Missing: {missing}.{hint}",
         )
         read.side = no_output(con)
     else:
         read.side = side
     return read
+
+
+def _separator(header: Sequence[str]) -> str:
+    """A sentence where the header looks as if it were separated by something else."""
+    if len(header) != 1:
+        return ""
+    for sign, name in _SEPARATORS.items():
+        if sign in header[0]:
+            return f" Its header is one column with {name} in it; columns are separated by commas."
+    return ""
 
 
 def _stage(job: Job | None, done: int, text: str) -> None:

@@ -227,7 +227,7 @@ def zero_score(
     Args:
         evaluation: the task's rules.
         reference_rows: rows of the reference.
-        failed: the diagnostic that says why.
+        failed: the diagnostic that says why; empty where only columns or rows are missing.
         reason: its detail.
         agent_rows: whether the output has rows, where that is known.
         missing_columns: the required columns that it lacks, where that is known.
@@ -246,8 +246,9 @@ def zero_score(
         details["required_columns"] = f"Missing: {', '.join(missing_columns)}."
     elif missing_columns is not None:
         details["required_columns"] = "All required columns are there."
-    passed[failed] = False
-    details[failed] = reason
+    if failed:
+        passed[failed] = False
+        details[failed] = reason
     names = evaluation.scored_columns
     diagnostics = [Diagnostic(name, passed[name], details[name]) for name in passed]
     diagnostics.append(Diagnostic("key_recall", False, "Not judged."))

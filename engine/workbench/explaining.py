@@ -15,14 +15,16 @@ from engine.base.errors import UsageError
 from engine.base.jobs import Job
 from engine.base.paths import Home
 from engine.catalogue.task import Task, find_task
-from engine.diagnosis import Diagnosis, diagnose
+from engine.diagnosis import Diagnosis, Judged, diagnose, unmet
 from engine.diagnosis.compare import Comparison, compare
 from engine.diagnosis.keeping import keep, kept, key_of
 from engine.diagnosis.lineage import CellLineage, Value, trace_cell
 from engine.diagnosis.report import comparison_facts, run_facts, write_report
-from engine.runs.folder import scripts_left, texts_given
+from engine.runs.had import had_by
 from engine.runs.records import RunRecord
+from engine.scoring import look
 from engine.sources import find_source
+from engine.workbench.judges import OUTPUT
 
 
 class Explaining:
@@ -71,16 +73,11 @@ class Explaining:
         record = self.run_record(run_id)
         summary = record.summary
         task = find_task(summary.task)
-        files = record.raw.get("given_files")
-        given = texts_given(
-            task, summary.condition, record.folder, files if isinstance(files, Mapping) else {}
-        )
+        had = had_by(task, record.folder, record.raw, own=summary.origin == "own")
         diff = self._diff(run_id, job)
-        statements = [sql for step in self.run_trace(run_id).steps for sql in step.sql]
-        if not statements:
-            statements = [text for _, text in scripts_left(record.folder)]
+        judged = self._judged(record, task, job)
         digest = "" if summary.source is None else find_source(self.home, summary.source).digest
-        key = key_of(diff, task, digest, statements)
+        key = key_of(diff, task, digest, had.statements, judged)
         found = None if again else kept(diff.parent, key, seconds)
         if found is None:
             found = diagnose(
@@ -91,8 +88,9 @@ class Explaining:
                 job=job,
                 seconds=seconds,
                 scratch=self.home.scratch,
-                agent_sql=statements,
-                given=given,
+                agent_sql=had.statements,
+                given=had.given,
+                judged=judged,
                 on_found=on_found,
             )
             keep(diff.parent, key, seconds, found)
@@ -162,6 +160,14 @@ class Explaining:
         comparison, path = self.compare_runs(run_ids, job=job)
         path.unlink(missing_ok=True)
         return write_report(comparison_facts(comparison, records, job), to)
+
+    def _judged(self, record: RunRecord, task: Task, job: Job) -> tuple[Judged, ...]:
+        """Why the output could not be compared; the words of another program are not taken."""
+        results = record.test_results
+        if record.summary.origin == "own" and results is not None:
+            return unmet(results.diagnostics)
+        output = record.folder / OUTPUT
+        return unmet(look(task.evaluation, output, job=job, scratch=self.home.scratch))
 
     def _diff(self, run_id: str, job: Job) -> Path:
         diff = self.diff_of(run_id, job=job)

@@ -8,7 +8,7 @@ is decided for all figures of the report together, so that no small count can be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine import __version__
@@ -18,6 +18,7 @@ from engine.base.text import neutralise
 from engine.diagnosis.compare.exporting import told_comparison
 from engine.diagnosis.compare.model import Comparison
 from engine.diagnosis.exporting import DiagnosisCounts, count
+from engine.diagnosis.judged import unmet
 from engine.diagnosis.model import Diagnosis
 from engine.runs.records import RunRecord, TestResults
 
@@ -38,6 +39,7 @@ def run_facts(record: RunRecord, rows: int | None, diagnosis: Diagnosis | None) 
     ledger = Ledger()
     counts = None if diagnosis is None else DiagnosisCounts(ledger, diagnosis)
     figures = _Figures(ledger, record.test_results, None if counts is None else rows)
+    reasons = _reasons(record, diagnosis)
     ledger.settle()
     return {
         "format": FORMAT,
@@ -47,7 +49,7 @@ def run_facts(record: RunRecord, rows: int | None, diagnosis: Diagnosis | None) 
         "failure": None
         if summary.failure_reason is None
         else {"reason": summary.failure_reason, "detail": neutralise(record.failure_detail or "")},
-        "figures": figures.told(),
+        "figures": figures.told(reasons),
         "care": {
             "isolated": record.isolated,
             "sandbox": record.backend,
@@ -77,6 +79,15 @@ def comparison_facts(
         ],
         "comparison": counts,
     }
+
+
+def _reasons(record: RunRecord, diagnosis: Diagnosis | None) -> dict[str, str]:
+    """Why the output could not be compared; the words of another program may hold values."""
+    if diagnosis is not None:
+        return {item.name: item.detail for item in diagnosis.judged}
+    if record.summary.origin != "own" or record.test_results is None:
+        return {}
+    return {item.name: item.detail for item in unmet(record.test_results.diagnostics)}
 
 
 def _about(record: RunRecord) -> dict[str, Any]:
@@ -129,8 +140,8 @@ class _Figures:
         assert self._results is not None  # noqa: S101 - for the type checker
         return self._results.extra_keys or 0, self._results.duplicate_keys or 0
 
-    def told(self) -> dict[str, Any] | None:
-        """After the ledger was settled."""
+    def told(self, reasons: Mapping[str, str] | None = None) -> dict[str, Any] | None:
+        """After the ledger was settled, with the reasons of some checks that do not hold."""
         results = self._results
         if results is None:
             return None
@@ -145,7 +156,12 @@ class _Figures:
             "missing_keys": self._counted("missing", results.missing_keys),
             "duplicate_keys": self._counted("duplicates", results.duplicate_keys),
             "diagnostics": [
-                {"name": item.name, "passed": item.passed} for item in results.diagnostics
+                {
+                    "name": item.name,
+                    "passed": item.passed,
+                    "detail": None if item.passed else (reasons or {}).get(item.name),
+                }
+                for item in results.diagnostics
             ],
         }
 

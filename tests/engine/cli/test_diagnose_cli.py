@@ -37,7 +37,7 @@ def test_as_json(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> 
     assert any("no source" in note for note in said["notes"])
     assert said.keys() == {
         "task", "mismatches", "unexplained", "signatures", "columns", "keys", "segments",
-        "segments_suppressed", "proposals", "notes", "cut_short",
+        "segments_suppressed", "proposals", "notes", "cut_short", "judged",
     }  # fmt: skip
 
 
@@ -64,3 +64,42 @@ def test_a_right_output(files: tuple[str, str], capsys: pytest.CaptureFixture[st
 def test_what_is_wrong_is_said(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diagnose", "mimic-ventilation", files[0]]) == 2
     assert "--source NAME or --reference" in capsys.readouterr().err
+
+
+def test_a_name_that_is_neither_file_nor_run_is_bad_input(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = str(tmp_path / "gone.csv")
+    assert run(["diagnose", "mimic-ventilation", gone, "--reference", files[1]]) == 3
+    said = capsys.readouterr().err
+    assert "no run of that name" in said
+    assert "m4bench runs list" in said
+
+
+def test_of_a_file_in_a_runs_folder_it_is_known_what_the_agent_had(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, reference = files
+    folder = tmp_path / "run"
+    (folder / "agent").mkdir(parents=True)
+    text = Path(output).read_text()
+    (folder / "output.csv").write_text(text)
+    call = ["diagnose", "mimic-ventilation", str(folder / "output.csv"), "--reference", reference]
+    assert run([*call, "--json"]) == 0
+    unknown = json.loads(capsys.readouterr().out)
+    assert any("taken as given" in note for note in unknown["notes"])
+    record = {
+        "engine_version": "1", "task": "mimic-ventilation", "condition": "no-skill",
+        "agent": "script", "given_files": {"instruction.md": "0"},
+    }  # fmt: skip
+    (folder / "result.json").write_text(json.dumps(record))
+    (folder / "agent" / "flawed.sql").write_text("SELECT endtime + INTERVAL 1 HOUR AS endtime")
+    assert run([*call, "--json"]) == 0
+    known = json.loads(capsys.readouterr().out)
+    assert not any("taken as given" in note for note in known["notes"])
+    clues = [clue for p in known["proposals"] for clue in p["clues"]]
+    assert any("INTERVAL 1 HOUR" in c["text"] for c in clues if c["about"] == "agent")
+    assert all("not given to this run" in c["where"] for c in clues if c["about"] == "skill")
+    (folder / "result.json").write_text(json.dumps({**record, "task": "another"}))
+    assert run([*call, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == unknown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,6 +120,21 @@ def test_runs_are_compared_and_reported(
             assert str(bench.home.root) not in text
         assert not re.search(r"<script|https?://|src=|@import|url\(", page)
     assert list(bench.home.scratch.glob("compare-*")) == []
+
+
+def test_the_command_line_finds_of_a_run_what_the_window_finds(
+    bench: Workbench, runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    found = json.loads(json.dumps(bench.diagnose_run(runs[0], job=SimpleJob()).as_dict()))
+    home = ["--home", str(bench.home.root), "--json"]
+    assert m4bench([*home, "diagnose", TASK, runs[0]]) == 0
+    assert json.loads(capsys.readouterr().out) == found
+    copy = shutil.copytree(bench.home.runs / runs[0], tmp_path / "out" / runs[0])
+    call = ["diagnose", TASK, str(copy / "output.csv"), "--source", "small"]
+    assert m4bench([*home, *call]) == 0
+    assert json.loads(capsys.readouterr().out) == found
+    assert m4bench([*home, "diagnose", "mimic-ventilation", runs[0]]) == 3
+    assert TASK in capsys.readouterr().err
 
 
 def test_a_value_is_traced(
