@@ -128,7 +128,11 @@ class CliContext:
         percent = int(100 * done / total) if total else 0
         if self.events == "ndjson":
             self.event("progress", stage=stage, done=done, total=total, text=text)
-        elif self._last.get(stage, -25) // 25 != percent // 25:  # each stage: at quarters
+            return
+        before = self._last.get(stage, -25)
+        if percent < before and done:
+            return  # there is more to do than was known: nobody wants to see it run backwards
+        if before // 25 != percent // 25:  # each stage: at quarters
             self._last[stage] = percent
             share = " done" if done >= total > 0 else f"{percent:3d} %"
             self.err.print(f"{share}  {text or stage}", markup=False)

@@ -15,6 +15,8 @@ from engine.cli.context import CliContext, pass_context
 from engine.diagnosis.lineage import CellLineage, Value
 from engine.workbench import Workbench
 
+_TINY = 0.01
+
 
 @click.command()
 @click.argument("task")
@@ -78,6 +80,13 @@ def _as_json(lineage: CellLineage) -> dict[str, Any]:
     return result
 
 
+def _short(value: object) -> object:
+    """A number without the digits that only a division made."""
+    if not isinstance(value, float):
+        return value
+    return f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) >= _TINY else f"{value:.4g}"
+
+
 def _text(lineage: CellLineage) -> str:
     lines = [f"{lineage.column} = {lineage.value}"]
     lines += [f"  window {w.start or '…'} to {w.end or '…'}: {w.rule}" for w in lineage.windows]
@@ -89,7 +98,9 @@ def _text(lineage: CellLineage) -> str:
     for event in lineage.events:
         if event.role == "decisive":
             when = event.start.isoformat(sep=" ") if event.start else "no time"
-            lines.append(f"  used: {when}  {event.item} {event.value} {event.unit}".rstrip())
+            lines.append(
+                f"  used: {when}  {event.item} {_short(event.value)} {event.unit}".rstrip()
+            )
     roles = Counter(event.role for event in lineage.events)
     lines.append("  rows: " + ", ".join(f"{number} {role}" for role, number in roles.items()))
     lines += [

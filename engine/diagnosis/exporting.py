@@ -344,6 +344,10 @@ def _proposal(p: Proposal, rows: object) -> dict[str, object]:
         "words": p.words,
         "columns": list(p.columns),
         "signature": p.signature,
-        "clues": [{"about": c.about, "text": _clue(c), "where": c.where} for c in p.clues],
+        "title": p.title,
+        "clues": [
+            {"about": c.about, "whose": c.whose, "text": _clue(c), "where": c.where}
+            for c in p.clues
+        ],
         "rows": rows,
     }

@@ -14,6 +14,12 @@ Evidence = Literal["values", "source"]
 Fault = Literal["agent", "skill", "instruction", "reference", "undecided"]
 Parameter = str | int | float | bool | None
 
+BESIDES = "besides"
+"""Parameter of a signature that makes several changes of the SQL together: the last one's words."""
+_AND = "; "
+"""Between what several changes are made of."""
+_SPEC = "operational-spec.md"
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -83,6 +89,17 @@ class Signature:
     def share(self) -> float:
         """Explained per tested, 0 to 1."""
         return self.explained / self.tested if self.tested else 0.0
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Its change of the SQL; where several mistakes were tried together, each of them."""
+        if self.change is None:
+            return ()
+        before, after = self.change.before.split(_AND), self.change.after.split(_AND)
+        if BESIDES not in self.parameters or len(before) != len(after):
+            return (self.change,)
+        pairs = zip(before, after, strict=True)
+        return tuple(Change(self.change.query, one, other) for one, other in pairs)
 
 
 @dataclass(frozen=True)
@@ -161,6 +178,12 @@ class Clue:
     where: str
     """File and line, or concept; empty where there is none."""
 
+    @property
+    def whose(self) -> str:
+        """Who says it, in words: the operational specification is no instruction to a reader."""
+        is_spec = self.about == "instruction" and self.where.startswith(_SPEC)
+        return "operational specification" if is_spec else self.about
+
 
 @dataclass(frozen=True)
 class Proposal:
@@ -178,6 +201,8 @@ class Proposal:
     """What the skill, the instruction, the agent and the reference say."""
     rows: Rows
     """The rows it is about."""
+    title: str = ""
+    """`title` of that signature."""
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,19 @@ and the reviewer decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from engine.catalogue.task import Task
 from engine.concepts import concept_graph
 from engine.diagnosis.judged import LACKING, NO_OUTPUT, asking, reason
-from engine.diagnosis.model import Clue, Fault, Judged, Proposal, Signature
+from engine.diagnosis.model import Change, Clue, Fault, Judged, Proposal, Signature
 from engine.references import find_target
 
+_Said = dict[str, list[tuple[str, str]]]
+"""By whom texts are about: the name of the text, and a line of it."""
 _NOT_GIVEN = " (not given to this run, or not as it is now)"
 MOST = 3
 """Signatures that get a proposal."""
@@ -29,6 +31,7 @@ _LONG = 400
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 _WORD = re.compile(r"[a-z]{3,}")
+_LABEL = re.compile(r"'([^']*[A-Za-z]{3}[^']*)'")
 _COMMON = {"score", "min", "max", "mean", "first", "day", "the", "and", "for", "with", "time"}
 _TOPICS = {
     "null-versus-zero": ("missing", "null", "without", "absent", "zero", "scores 0"),
@@ -164,6 +167,7 @@ def _not_there(
         signature=signature.id,
         clues=tuple(clues),
         rows=signature.rows,
+        title=signature.title,
     )
 
 
@@ -177,12 +181,13 @@ def _one(
     task: Task, signature: Signature, texts: Sequence[_Text], agent_sql: Sequence[str]
 ) -> Proposal:
     clues: list[Clue] = []
-    said: dict[str, list[str]] = {"instruction": [], "skill": []}
-    unseen: dict[str, list[str]] = {"instruction": [], "skill": []}
+    said: _Said = {"instruction": [], "skill": []}
+    unseen: _Said = {"instruction": [], "skill": []}
     for text in texts:
-        for number, line in _about(signature, text.lines):
-            clues.append(Clue(text.about, _cut(_plain(line)), text.where(number)))
-            (said if text.given else unseen)[text.about].append(line)
+        for number, line in _lines(task, signature, text.lines):
+            clue = Clue(text.about, _cut(_plain(line)), text.where(number))
+            clues.append(clue)
+            (said if text.given else unseen)[text.about].append((clue.whose, line))
     agent = _agent(signature, agent_sql)
     clues += [Clue("agent", _cut(line), "its SQL or script") for line in agent]
     if signature.change is not None:
@@ -197,13 +202,14 @@ def _one(
         signature=signature.id,
         clues=tuple(clues),
         rows=signature.rows,
+        title=signature.title,
     )
 
 
 def _decide(
     signature: Signature,
-    said: dict[str, list[str]],
-    unseen: dict[str, list[str]],
+    said: _Said,
+    unseen: _Said,
     undefined: bool,
     agent: bool,
 ) -> tuple[Fault, str]:
@@ -214,16 +220,15 @@ def _decide(
             + ": perhaps undefined in the reference."
         )
     for about in ("skill", "instruction"):
-        stand = _stands_for(signature, said[about])
-        if stand == "agent":
+        if (whose := _whose(signature, said[about], "agent")) is not None:
             fault: Fault = "skill" if about == "skill" else "instruction"
             return fault, (
-                f"The {about} says what the agent did, and the reference does otherwise."
+                f"The {whose} says what the agent did, and the reference does otherwise."
             )
     for about in ("instruction", "skill"):
-        if _stands_for(signature, said[about]) == "reference":
+        if (whose := _whose(signature, said[about], "reference")) is not None:
             return "agent", (
-                f"The {about} says what the reference does, and the agent departs from it"
+                f"The {whose} says what the reference does, and the agent departs from it"
                 f"{' (see its SQL)' if agent else ''}."
             )
     if (unread := _by_unseen(signature, unseen)) is not None:
@@ -241,17 +246,28 @@ def _decide(
     return "undecided", "The texts speak of it, but which side they take is for a person to read."
 
 
-def _by_unseen(signature: Signature, unseen: Mapping[str, list[str]]) -> tuple[Fault, str] | None:
+def _whose(
+    signature: Signature, said: Sequence[tuple[str, str]], side: Literal["agent", "reference"]
+) -> str | None:
+    """Which text takes a side, by its name; None where none of them does."""
+    if _stands_for(signature, [line for _, line in said]) != side:
+        return None
+    names = list(dict.fromkeys(whose for whose, _ in said))
+    for name in names:
+        if _stands_for(signature, [line for whose, line in said if whose == name]) == side:
+            return name
+    return " with the ".join(names)
+
+
+def _by_unseen(signature: Signature, unseen: _Said) -> tuple[Fault, str] | None:
     """What the texts say that the run was not given."""
     for about in ("instruction", "skill"):
-        stand = _stands_for(signature, unseen[about])
-        text = "operational specification" if about == "instruction" else "skill"
-        if stand == "reference":
+        if (whose := _whose(signature, unseen[about], "reference")) is not None:
             return "instruction", (
-                f"Only the {text} was found to say what the reference does, and this run was not "
+                f"Only the {whose} was found to say what the reference does, and this run was not "
                 "given it, or not as it is now: perhaps the agent could not know."
             )
-        if stand == "agent" and about == "skill":
+        if about == "skill" and _whose(signature, unseen[about], "agent") is not None:
             return "skill", (
                 "The skill, which this run was not given or not as it is now, says what the agent "
                 "did, and the reference does otherwise."
@@ -310,6 +326,45 @@ def _names(unit: str, text: str) -> bool:
     """Does a text name a unit, and not only as a part of another one?"""
     before = "" if unit.startswith(("/", "per ")) else r"(?<![\w/])"
     return re.search(rf"{before}{re.escape(unit)}(?![\w/])", text) is not None
+
+
+def _lines(task: Task, signature: Signature, lines: Sequence[str]) -> list[tuple[int, str]]:
+    """The lines about a signature; of several mistakes those about each of them."""
+    changes = signature.changes
+    if len(changes) > 1:
+        each = [
+            (_about(replace(signature, change=change), lines) or _naming(change, lines))[:1]
+            for change in changes
+        ]
+        found = [*_about(signature, lines), *(line for part in each for line in part)]
+        return list(dict.fromkeys(found))
+    if changes:
+        return _about(signature, lines)
+    # A line about another column, and not about this one, tells nothing of it.
+    others = set(task.evaluation.required) - set(signature.columns)
+    mine = [_is_of(name) for name in signature.columns]
+    theirs = [_is_of(name) for name in others]
+    kept = [
+        line
+        if any(own.search(line) for own in mine) or not any(other.search(line) for other in theirs)
+        else ""
+        for line in lines
+    ]
+    return _about(signature, kept if mine else lines)
+
+
+def _naming(change: Change, lines: Sequence[str]) -> list[tuple[int, str]]:
+    """The lines that name a label of a change."""
+    labels = {text.strip().lower() for text in _LABEL.findall(f"{change.before} {change.after}")}
+    return [
+        (number, line)
+        for number, line in enumerate(lines, start=1)
+        if any(label in line.lower() for label in labels)
+    ]
+
+
+def _is_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
 
 
 def _about(signature: Signature, lines: Sequence[str]) -> list[tuple[int, str]]:

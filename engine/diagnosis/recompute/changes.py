@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from sqlglot import exp
 
+from engine.diagnosis.model import BESIDES
 from engine.diagnosis.recompute.conditions import condition_changes
 from engine.diagnosis.recompute.items import Item, item_mutations
 from engine.diagnosis.recompute.kinds import kind_changes
@@ -176,7 +177,7 @@ def both(one: Mutation, other: Mutation, parsed: Mapping[str, Parsed]) -> Mutati
         edits=edits,
         before=f"{one.before}; {other.before}",
         after=f"{one.after}; {other.after}",
-        parameters={**one.parameters, "besides": other.words},
+        parameters={**one.parameters, BESIDES: other.words},
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from engine.base import duck
 from engine.base.jobs import Job
 from engine.concepts import Query, concept_graph
-from engine.diagnosis.model import Change
+from engine.diagnosis.model import BESIDES, Change
 from engine.diagnosis.recompute.bench import TARGET, Bench
 from engine.diagnosis.recompute.cache import Cache, key_of
 from engine.diagnosis.recompute.changes import all_mutations, both
@@ -360,7 +360,8 @@ class Search:
         return Candidate(
             id=mutation.id,
             words=f"Consistent with {mutation.words}.",
-            predicts="what the reference's SQL gives with this one change",
+            predicts="what the reference's SQL gives with "
+            + ("these changes together" if BESIDES in mutation.parameters else "this one change"),
             evidence="source",
             parameters=mutation.parameters,
             cells=outcome.cells,

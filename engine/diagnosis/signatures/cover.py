@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ _LOOSE = 0.5
 """Weight of what a hypothesis explains that says of what kind a difference is, but no value."""
 _SAME_PLACE = 3
 """Equal changes of one place that are named with the first."""
+_SPELT = {2: "Two", 3: "Three", 4: "Four"}
 _FREE_LEAST = 3
 """Cells that a hypothesis must explain whose parameter was taken from the cells."""
 
@@ -196,7 +197,7 @@ def signature(
     )
     condition = c.condition if c.condition and len(mine) == 1 else None
     names = {column.position: column.name for column in table.columns}
-    return Signature(
+    found = Signature(
         id=c.id,
         title=TITLES[c.id],
         words=f"{c.words}{_untold(chosen)}",
@@ -215,6 +216,9 @@ def signature(
         alike=tuple(dict.fromkeys(other.words for other in chosen.alike))[:6],
         local_words=c.local_words,
     )
+    together = len(found.changes)
+    # The first of several mistakes names none of the others.
+    return found if together < 2 else replace(found, title=f"{_SPELT[together]} changes together")  # noqa: PLR2004 - one is alone
 
 
 def _untold(chosen: Chosen) -> str:

@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from engine.cli.diagnosis_words import report
 from engine.cli.main import run
+from engine.diagnosis import (
+    Change,
+    ColumnDiagnosis,
+    Diagnosis,
+    KeyDiagnosis,
+    Rows,
+    Segment,
+    Signature,
+)
+from engine.diagnosis.model import NO_ROWS
 
 HEADER = "stay_id,ventilation_seq,starttime,endtime,ventilation_status"
 REFERENCE = [
@@ -103,3 +114,46 @@ def test_of_a_file_in_a_runs_folder_it_is_known_what_the_agent_had(
     (folder / "result.json").write_text(json.dumps({**record, "task": "another"}))
     assert run([*call, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == unknown
+
+
+def test_the_numbers_of_the_text_add_up(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, reference = files
+    lines = Path(output).read_text().splitlines()
+    rows = [f"{100 + n},1,2150-01-01 00:00:00,2150-01-01 04:00:00,HFNC" for n in range(12)]
+    Path(output).write_text("\n".join([*lines, *rows, *lines[1:17]]) + "\n")
+    assert run(["diagnose", "mimic-ventilation", output, "--reference", reference]) == 0
+    said = capsys.readouterr().out
+    assert "148 cells mismatch" in said
+    assert "in rows that both sides have: 32 + 32 = 64" in said
+    assert "in other rows: (0 missing + 12 extra + 16 repeated) × 3 columns" in said
+    assert 64 + (12 + 16) * 3 == 148
+    assert "of these rows are unexplained" in said
+    by_keys = [line for line in said.splitlines() if "missing, extra or repeated rows it" in line]
+    assert by_keys
+    assert all("(the keys of both sides)" in line for line in by_keys)
+
+
+def test_several_changes_and_groups_that_are_not_told_are_said() -> None:
+    change = Change("some_query", "a > 1; b = 'x'", "a > 2; b = 'y'")
+    signature = Signature(
+        id="window", title="Two changes together", words="Consistent with 2; and with y.",
+        predicts="", columns=("a",), evidence="source", parameters={"besides": "y"}, explained=40,
+        tested=40, gained=40, broken=0, rows=NO_ROWS, against=NO_ROWS, counter_example=None,
+        change=change,
+    )  # fmt: skip
+    column = ColumnDiagnosis("a", 0, 40, (signature,), NO_ROWS)
+    small = Segment(
+        "a", ("unit",), ("MICU",), "unit MICU", Rows("true", 3), Rows("true", 2), 0.6, 0.1, 6.0,
+        0.1, (0.1, 0.9), 0.01, (1, 1, 1, 1),
+    )  # fmt: skip
+    found = Diagnosis(
+        "t", 40, (signature,), 0, (column,), KeyDiagnosis(0, 0, 0, (), NO_ROWS), (small,), ()
+    )
+    said = report(found)
+    assert "with these 2 changes together" in said
+    assert "some_query: a > 1  →  a > 2" in said
+    assert "some_query: b = 'x'  →  b = 'y'" in said
+    assert "Groups of stays that are not told, since a count of theirs is small: 1" in said
+    assert "in other rows" not in said

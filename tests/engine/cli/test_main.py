@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.base.errors import BadInput, Cancelled, HarnessFault, M4Error, Place
+from engine.cli.context import CliContext
+from engine.cli.lineage import _short
 from engine.cli.main import COMMANDS, run
 
 
@@ -95,3 +97,21 @@ def test_exit_codes_are_the_contract() -> None:
 def _tree(top: type[M4Error]) -> list[type[M4Error]]:
     here = [kind for kind in top.__subclasses__() if kind.__module__ == "engine.base.errors"]
     return [*here, *(deep for kind in here for deep in _tree(kind))]
+
+
+def test_progress_never_runs_backwards(capsys: pytest.CaptureFixture[str]) -> None:
+    with CliContext().job() as job:
+        for done, total in ((0, 8), (6, 8), (7, 20), (20, 20), (0, 4), (3, 4)):
+            job.progress("a stage", done, total, "at work")
+    shares = [line.split("at work")[0].strip() for line in capsys.readouterr().err.splitlines()]
+    assert shares == ["0 %", "75 %", "done", "0 %", "75 %"]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1.4684722222222222, "1.4685"), (2.0, "2"), (0.00012345678, "0.0001235"), (7, 7), ("x", "x")],
+)
+def test_a_value_of_a_row_has_no_digits_that_only_a_division_made(
+    value: object, shown: object
+) -> None:
+    assert _short(value) == shown

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from engine.catalogue.task import find_task
-from engine.diagnosis.model import NO_ROWS, Clue, Diagnosis, KeyDiagnosis, Proposal, Signature
+from engine.diagnosis.model import (
+    NO_ROWS,
+    Change,
+    Clue,
+    Diagnosis,
+    KeyDiagnosis,
+    Proposal,
+    Signature,
+)
 from engine.diagnosis.proposal import propose
 from engine.diagnosis.report.page import page
 
@@ -33,7 +41,7 @@ FACTS: dict[str, Any] = {
         ],
         "proposals": [
             {"fault": "agent", "words": "It departs.", "columns": [], "signature": "unit-factor",
-             "clues": [{"about": "skill", "text": "in kg", "where": "SKILL.md:3"}]},
+             "title": "", "clues": [{"whose": "skill", "text": "in kg", "where": "SKILL.md:3"}]},
         ],
     },
     "care": {"isolated": True},
@@ -106,3 +114,55 @@ def test_what_the_agent_wrote_leaves_without_its_data(line: str, told: str) -> N
     found = Diagnosis("t", 0, (), 0, (), KeyDiagnosis(0, 0, 0, (), NO_ROWS), (), (proposal,))
     exported: Any = found.as_dict()["proposals"]
     assert exported[0]["clues"][0]["text"] == told
+
+
+def test_the_operational_specification_is_called_that() -> None:
+    task = find_task("mimic-ventilation")
+    change = Change("ventilation", "INTERVAL '14' HOUR", "INTERVAL '16' HOUR")
+    signature = Signature(
+        id="window", title="Another time window", words="", predicts="", columns=("endtime",),
+        evidence="source", parameters={}, explained=1, tested=1, gained=1, broken=0, rows=NO_ROWS,
+        against=NO_ROWS, counter_example=None, change=change,
+    )  # fmt: skip
+    (proposal,) = propose(task, (signature,))
+    spec = [c for c in proposal.clues if c.where.startswith("operational-spec.md")]
+    assert {c.whose for c in spec} == {"operational specification"}
+    assert proposal.fault == "agent"
+    assert proposal.words.startswith("The operational specification says what the reference does")
+    assert proposal.title == "Another time window"
+    found = Diagnosis("t", 0, (), 0, (), KeyDiagnosis(0, 0, 0, (), NO_ROWS), (), (proposal,))
+    exported: Any = found.as_dict()["proposals"]
+    assert "operational specification" in {c["whose"] for c in exported[0]["clues"]}
+    told = page({**FACTS, "diagnosis": {**FACTS["diagnosis"], "proposals": exported}})
+    assert "Operational specification\n(operational-spec.md:" in told
+    assert "Instruction\n(operational-spec" not in told
+
+
+def test_of_several_mistakes_each_is_quoted() -> None:
+    task = find_task("mimic-ventilation")
+    one = Change("ventilation", "INTERVAL '14' HOUR", "INTERVAL '16' HOUR")
+    both = Change("ventilation", f"'CPAP mask '; {one.before}", f"'CPAP mask'; {one.after}")
+    signature = Signature(
+        id="label-matching", title="Two changes together", words="", predicts="",
+        columns=("endtime",), evidence="source", parameters={"besides": "16 instead of 14 hours"},
+        explained=1, tested=1, gained=1, broken=0, rows=NO_ROWS, against=NO_ROWS,
+        counter_example=None, change=both,
+    )  # fmt: skip
+    assert signature.changes == (Change("ventilation", "'CPAP mask '", "'CPAP mask'"), one)
+    assert replace(signature, parameters={}).changes == (both,)
+    (proposal,) = propose(task, (signature,))
+    quoted = " ".join(c.text for c in proposal.clues if c.whose == "operational specification")
+    assert "14 hours" in quoted
+    assert "CPAP mask" in quoted
+
+
+def test_a_line_about_another_column_is_no_clue() -> None:
+    signature = Signature(
+        id="unit-factor", title="", words="", predicts="", columns=("scr_baseline",),
+        evidence="values", parameters={"unit": "mg/dL as µmol/L"}, explained=1, tested=1, gained=1,
+        broken=0, rows=NO_ROWS, against=NO_ROWS, counter_example=None,
+    )  # fmt: skip
+    (proposal,) = propose(find_task("mimic-creatinine-baseline-raw"), (signature,))
+    quoted = [c.text for c in proposal.clues if c.about in ("instruction", "skill")]
+    assert "scr_baseline · baseline creatinine, mg/dL" in quoted
+    assert not [text for text in quoted if "scr_min" in text and "scr_baseline" not in text]
