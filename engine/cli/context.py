@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import sys
 import threading
@@ -69,6 +70,14 @@ class CliContext:
             self.event("message", text=text)
         else:
             self.err.print(text, markup=False)
+
+    def next_steps(self, steps: Sequence[tuple[str, Sequence[str]]]) -> None:
+        """For people alone: what may be asked next, with the command for it."""
+        if self.json or self.events is not None or not steps:
+            return
+        self.say("Next:")
+        for what, command in steps:
+            self.say(f"  {what:<26} m4bench {shlex.join(command)}")
 
     def result(
         self,

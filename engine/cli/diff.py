@@ -1,4 +1,4 @@
-"""`m4bench diff`: the aligned rows of an output and its reference, as Parquet."""
+"""`m4bench diff`: the aligned rows of an output and its reference, as Parquet or CSV."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.catalogue.task import find_task
 from engine.cli.context import CliContext, existing, pass_context
 from engine.cli.score import reference_of, scratch_of
 from engine.diagnosis import unmet
-from engine.scoring import export_diff, judge_table
+from engine.scoring import export_diff, export_form, judge_table
 from engine.sources import may_export
 
 
@@ -48,7 +48,9 @@ def _told(
     type=click.Choice(["mismatches"]),
     help="Leave out rows in which everything matches.",
 )
-@click.option("--out", metavar="FILE.parquet", required=True, help="The file to write.")
+@click.option(
+    "--out", metavar="FILE.parquet", required=True, help="The file to write; .csv as well."
+)
 @click.option("--memory", metavar="SIZE", default="800MB", show_default=True, help="Memory limit.")
 @pass_context
 def command(
@@ -62,15 +64,16 @@ def command(
     out: str,
     memory: str,
 ) -> None:
-    """Write the aligned rows of OUTPUT and the reference of TASK into a Parquet file.
+    """Write the aligned rows of OUTPUT and the reference of TASK into a Parquet or CSV file.
 
     One row per reference row, per extra key and per further row of a key, in the order of the
     keys; the columns are the key, and NAME__reference, NAME__agent, NAME__status for each scored
     column.
     """
     found = find_task(task)
-    against = reference_of(context, found, source, reference)
     target = existing(out)
+    export_form(target)
+    against = reference_of(context, found, source, reference)
     scratch = scratch_of(context, source)
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)

@@ -11,9 +11,12 @@ from engine.agents.traces.external import RULES, in_words
 from engine.base.errors import BadInput
 from engine.base.text import neutralise
 from engine.cli.context import CliContext, existing, pass_context
+from engine.cli.score import ONLY_MISMATCHES
 from engine.cli.trace import trace
+from engine.diagnosis.compare import CHANGES, Comparison, RunChanges
 from engine.runs.records import Recomputed, RunRecord, RunSummary
 from engine.workbench import Workbench
+from engine.workbench.judges import OUTPUT
 
 
 @click.group()
@@ -123,6 +126,23 @@ def show_record(context: CliContext, record: RunRecord) -> None:
     if record.recomputed is not None:
         value["recomputed"] = asdict(record.recomputed)
     context.result(value, text=_words(record))
+    context.next_steps(list(_next(record)))
+
+
+def _next(record: RunRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What may be asked of a run that has ended."""
+    run, output = record.summary, record.folder / OUTPUT
+    if run.live:
+        return
+    if run.reward is not None and run.reward < 1 and output.is_file():
+        yield "what went wrong", ("diagnose", run.task, run.run_id)
+        if run.source:
+            source = ("--source", run.source)
+            yield "the rows that differ", ("diff", run.task, str(output), *source, *ONLY_MISMATCHES)
+    elif run.failure_reason is not None:
+        yield "what it printed", ("runs", "show", run.run_id, "--log")
+    if run.reward is not None:
+        yield "a report without rows", ("runs", "report", run.run_id, "--out", "report.html")
 
 
 def _words(record: RunRecord) -> str:
@@ -240,12 +260,27 @@ def compare(context: CliContext, runs: tuple[str, ...]) -> None:
     with context.job() as job:
         comparison, rows = workbench.compare_runs(runs, job=job)
     rows.unlink(missing_ok=True)
-    table = [
-        {"run": other.run, "column": column.column, **column.cells}
-        for other in comparison.others
-        for column in other.columns
-    ]
+    table = [row for other in comparison.others for row in _changes(comparison, other)]
     context.result(comparison.as_dict(), rows=table)
+
+
+def _changes(comparison: Comparison, other: RunChanges) -> Iterator[dict[str, object]]:
+    """A run beside the first one: by column, then the rows that the reference does not have."""
+    for column in other.columns:
+        cells = {str(c): column.cells[c] for c in CHANGES}
+        yield {"run": other.run, "column": column.column, **cells}
+    repeated, before = other.duplicates, comparison.first_duplicates
+    for name, mended, broken, wrong in (
+        ("(extra keys)", other.gone_extra, other.new_extra, other.extra - other.new_extra),
+        (
+            "(repeated rows)",
+            max(0, before - repeated),
+            max(0, repeated - before),
+            min(before, repeated),
+        ),
+    ):
+        counts = {"mended": mended, "broken": broken, "wrong": wrong}
+        yield {"run": other.run, "column": name, **{c: counts.get(c) for c in CHANGES}}
 
 
 @command.command()

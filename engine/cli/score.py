@@ -13,6 +13,9 @@ from engine.cli.context import CliContext, existing, pass_context
 from engine.references import open_reference
 from engine.scoring import Score, score_table
 
+ONLY_MISMATCHES = ("--only", "mismatches", "--out", "rows.csv")
+"""Options of `m4bench diff` as they are named to people."""
+
 
 @click.command()
 @click.argument("task")
@@ -49,6 +52,14 @@ def command(
     if not os.path.lexists(output):
         context.say("There is no file of this name: scored as a run without an output.")
     context.result(score.as_dict(), text=report(found, score))
+    if score.reward < 1 and os.path.lexists(output):
+        against_it = ("--source", source) if source is not None else ("--reference", str(reference))
+        context.next_steps(
+            [
+                ("what went wrong", ("diagnose", task, output, *against_it)),
+                ("the rows that differ", ("diff", task, output, *against_it, *ONLY_MISMATCHES)),
+            ]
+        )
 
 
 def reference_of(

@@ -33,6 +33,7 @@ CELL_WORDS = (
     "no reference value",
 )
 """Cell statuses in words."""
+_FORMS = {"parquet": "FORMAT parquet, COMPRESSION zstd", "csv": "FORMAT csv, HEADER"}
 
 
 def write_diff(aligned: Aligned, path: Path, *, job: Job | None) -> None:
@@ -143,14 +144,15 @@ def export_diff(
     memory_limit: str = duck.MEMORY_LIMIT,
     scratch: Path | None = None,
 ) -> int:
-    """Write a diff file's rows as Parquet with readable names; returns the number of rows.
+    """Write a diff file's rows with readable names; returns the number of rows.
 
     Columns: ``row``, ``key_status`` (a word), ``mismatching_columns`` (names), the key columns,
     and per scored column ``NAME__reference``, ``NAME__agent``, ``NAME__status`` (a word).
 
     Args:
         diff: a diff file.
-        out: the Parquet file to write, whole or not at all.
+        out: the file to write, whole or not at all; its ending, .csv or .parquet, is its form. In
+            CSV null is an empty field, an empty text is ``""``.
         only_mismatches: leave out rows in which everything matches.
         job: cancel.
         memory_limit: of the database, in DuckDB's words.
@@ -158,18 +160,18 @@ def export_diff(
 
     Raises:
         BadInput: `diff` is no diff file.
-        UsageError: two columns would bear one name.
+        UsageError: two columns would bear one name, or the ending is another.
     """
+    form = export_form(out)
     if not diff.is_file():
         raise bad_file(diff, "There is no diff file.")
     con = duck.connect(diff, read_only=True, memory_limit=memory_limit, scratch=scratch)
     try:
         with duck.interruptible(con, job), writing(out, "writing the aligned rows") as part:
-            query = _readable(con)
+            query = _readable(con, as_text=form == "csv")
             where = "WHERE mismatches <> 0" if only_mismatches else ""
             con.execute(
-                f"COPY ({query} {where} ORDER BY row) TO {quote_text(str(part))} "
-                "(FORMAT parquet, COMPRESSION zstd)"
+                f"COPY ({query} {where} ORDER BY row) TO {quote_text(str(part))} ({_FORMS[form]})"
             )
             row = con.execute(f"SELECT count(*) FROM diff {where}").fetchone()  # noqa: S608  (our own words)
             return int(row[0]) if row else 0
@@ -179,6 +181,20 @@ def export_diff(
         raise duck.in_words(error, "writing the aligned rows") from error
     finally:
         con.close()
+
+
+def export_form(out: Path) -> str:
+    """What a file of aligned rows is written as: ``csv`` or ``parquet``, by its ending.
+
+    Raises:
+        UsageError: it ends otherwise.
+    """
+    form = out.suffix.casefold().removeprefix(".")
+    if form not in _FORMS:
+        raise UsageError(
+            "The file's name must end in .csv or .parquet.", todo="Give it one of these endings."
+        )
+    return form
 
 
 def readable_columns(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -219,8 +235,11 @@ def readable_columns(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return shown
 
 
-def _readable(con: duckdb.DuckDBPyConnection) -> str:
-    columns_sql = ", ".join(f"{sql} AS {quote(n)}" for n, sql in readable_columns(con).items())
+def _readable(con: duckdb.DuckDBPyConnection, *, as_text: bool) -> str:
+    columns = readable_columns(con)
+    if as_text:  # a CSV has no lists
+        columns["mismatching_columns"] = f"array_to_string({columns['mismatching_columns']}, ' ')"
+    columns_sql = ", ".join(f"{sql} AS {quote(n)}" for n, sql in columns.items())
     return f"SELECT {columns_sql} FROM diff"  # noqa: S608  (names are quoted)
 
 

@@ -230,6 +230,8 @@ def _count(
             con,
             f"SELECT count(*) FROM out.compare WHERE {' AND '.join(wrong)}",  # noqa: S608
         ),
+        first_extra=_by_status(con, 0, _EXTRA),
+        first_duplicates=_by_status(con, 0, _DUPLICATE),
     )
 
 
@@ -250,13 +252,14 @@ def _extras(con: duckdb.DuckDBPyConnection, j: int, keys: int) -> dict[str, int]
     mine, first = extra.format(j, _EXTRA), extra.format(0, _EXTRA)
     return {
         "extra": _one(con, f"SELECT count(*) FROM {mine}"),  # noqa: S608
-        "duplicates": _one(
-            con,
-            f"SELECT count(*) FROM d{j}.diff WHERE key_status = {_DUPLICATE}",  # noqa: S608
-        ),
+        "duplicates": _by_status(con, j, _DUPLICATE),
         "new_extra": _one(con, f"SELECT count(*) FROM {mine} AS a ANTI JOIN {first} AS b ON {on}"),  # noqa: S608
         "gone_extra": _one(con, f"SELECT count(*) FROM {first} AS a ANTI JOIN {mine} AS b ON {on}"),  # noqa: S608
     }
+
+
+def _by_status(con: duckdb.DuckDBPyConnection, j: int, status: int) -> int:
+    return _one(con, f"SELECT count(*) FROM d{j}.diff WHERE key_status = {status}")  # noqa: S608
 
 
 def _one(con: duckdb.DuckDBPyConnection, sql: str) -> int:

@@ -33,6 +33,8 @@ def told_comparison(
     ledger.count("always_wrong", comparison.always_wrong, keep=1)
     ledger.total("rows", ["first_wrong"], rest="first_right")
     ledger.total("first_wrong", ["always_wrong"], rest="once_right")
+    ledger.count("first:extra", comparison.first_extra, keep=4)
+    ledger.count("first:duplicates", comparison.first_duplicates, keep=4)
     for number, other in enumerate(comparison.others):
         _enter_run(ledger, f"{number}", other)
     wholes = _enter_rewards(ledger, comparison, rewards) if rewards else {}
@@ -55,6 +57,8 @@ def told_comparison(
         "columns": list(comparison.columns),
         "first_wrong": tell("first_wrong"),
         "always_wrong": tell("always_wrong"),
+        "first_extra": tell("first:extra"),
+        "first_duplicates": tell("first:duplicates"),
         "others": [
             {
                 "run": other.run,
@@ -100,11 +104,8 @@ def _enter_run(ledger: Ledger, name: str, other: RunChanges) -> None:
     new = ledger.count(f"{name}:new_extra", other.new_extra)
     gone = ledger.count(f"{name}:gone_extra", other.gone_extra)
     ledger.count(f"{name}:duplicates", other.duplicates, keep=4)
-    kept = other.extra - other.new_extra
     ledger.total(extra, [new], rest=f"{name}:kept_extra")
-    if ledger.has(f"{name}:kept_extra"):
-        ledger.count("first:extra", other.gone_extra + kept, told=False)
-        ledger.total("first:extra", [gone, f"{name}:kept_extra"])
+    ledger.total("first:extra", [gone, f"{name}:kept_extra"])
 
 
 def _enter_changes(ledger: Ledger, name: str, counts: Mapping[Change, int]) -> None:
@@ -130,13 +131,14 @@ def _enter_rewards(
             parts = [f"first:{at}:right" for at in columns]
             cells = comparison.others[0].columns
             right = sum(c.cells["right"] + c.cells["broken"] for c in cells)
+            further = (comparison.first_extra, comparison.first_duplicates)
         else:
             other = comparison.others[number - 1]
             parts = [f"{number - 1}:{at}:mine" for at in columns]
             right = sum(c.cells["right"] + c.cells["mended"] for c in other.columns)
+            further = (other.extra, other.duplicates)
         whole = right / reward
-        further = whole / max(1, len(comparison.columns)) - comparison.reference_rows
-        coarse = 0 < round(further) < SMALL
+        coarse = any(0 < n < SMALL for n in (*further, sum(further)))
         ledger.count(f"reward:{number}", right, keep=7, coarse=coarse)
         ledger.total(f"reward:{number}", parts)
         wholes[number] = whole

@@ -61,6 +61,10 @@ class Comparison:
     """One for each further run."""
     always_wrong: int
     """Reference rows that no run has right."""
+    first_extra: int = 0
+    """Keys of the first run that the reference lacks."""
+    first_duplicates: int = 0
+    """Further rows of a key in the first run."""
 
     def as_dict(self) -> dict[str, object]:
         """JSON-ready for outside: small counts are told as ``"<11"``, what gives them away not."""

@@ -114,3 +114,36 @@ def test_diff_writes_the_aligned_rows(
         (1, 2, "matched", "None", "HFNC", "different"),
         (2, 1, "missing", "InvasiveVent", None, "no agent value"),
     ]
+
+
+def test_diff_writes_what_the_ending_says(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, reference = files
+    call = ["diff", "mimic-ventilation", str(output), "--reference", str(reference), "--out"]
+    assert run([*call, str(tmp_path / "a.CSV")]) == 0
+    lines = (tmp_path / "a.CSV").read_text().splitlines()
+    assert lines[0].startswith("row,key_status,mismatching_columns,stay_id,ventilation_seq,")
+    assert lines[1].startswith("0,matched,,1,1,") or lines[1].startswith('0,matched,"",1,1,')
+    assert "1,matched,ventilation_status,1,2," in lines[2]
+    assert "2150-01-01 04:00:00" in lines[1]
+    assert len(lines) == 4
+    assert run([*call, str(tmp_path / "a.xlsx")]) == 2
+    assert ".csv or .parquet" in capsys.readouterr().err
+    assert not (tmp_path / "a.xlsx").exists()
+
+
+def test_the_next_step_is_named_to_people_alone(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, reference = (str(path) for path in files)
+    call = ["score", "mimic-ventilation", output, "--reference", reference]
+    assert run(call) == 0
+    said = capsys.readouterr()
+    assert f"m4bench diagnose mimic-ventilation {output} --reference {reference}" in said.err
+    assert "m4bench diff mimic-ventilation" in said.err
+    assert "Next" not in said.out
+    assert run([*call, "--json"]) == 0
+    assert "Next" not in capsys.readouterr().err
+    assert run(["score", "mimic-ventilation", reference, "--reference", reference]) == 0
+    assert "Next" not in capsys.readouterr().err

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from engine.base.errors import BadInput, UsageError
 from engine.catalogue.task import TableEvaluation
+from engine.cli.runs import _changes
 from engine.diagnosis.compare import CHANGES, compare, open_comparison
+from engine.diagnosis.report.page import page
 from engine.scoring import align
 
 EVALUATION = TableEvaluation(key_columns=("id",), value_columns=("x", "y"))
@@ -44,6 +46,7 @@ def test_what_became_of_each_cell(tmp_path: Path):
     assert dict(other.columns[1].cells)["wrong"] == 1  # the row that both lack
     assert dict(other.rows) == dict(other.columns[0].cells)
     assert (other.extra, other.new_extra, other.gone_extra, other.duplicates) == (1, 1, 0, 0)
+    assert (found.first_extra, found.first_duplicates) == (0, 0)
     with open_comparison(tmp_path / "compare.duckdb") as con:
         rows = con.execute("SELECT k0, c0_1, c_1 FROM compare ORDER BY row").fetchall()
     words = {key: (CHANGES[cell], CHANGES[row]) for key, cell, row in rows}
@@ -55,6 +58,30 @@ def test_what_became_of_each_cell(tmp_path: Path):
     told = found.as_dict()
     assert told["reference_rows"] == "<11"
     assert "9" not in str(told["others"]).replace("<11", "")
+
+
+def test_repeated_rows_that_are_mended_are_counted(tmp_path: Path):
+    reference = pd.DataFrame({"id": range(30), "x": [0] * 30, "y": [0] * 30})
+    first = pd.concat([reference, reference.iloc[:20], reference.iloc[:1].assign(id=99)])
+    diffs = {"a": diff_of(tmp_path, "a", reference, first)}
+    diffs["b"] = diff_of(tmp_path, "b", reference, reference)
+    found = compare(diffs, tmp_path / "compare.duckdb")
+    (other,) = found.others
+    assert (found.first_extra, found.first_duplicates) == (1, 20)
+    assert (other.extra, other.gone_extra, other.duplicates) == (0, 1, 0)
+    told = found.as_dict()
+    assert (told["first_extra"], told["first_duplicates"]) == ("<11", 20)
+    rows = {row["column"]: row for row in _changes(found, other)}
+    assert (rows["(repeated rows)"]["mended"], rows["(repeated rows)"]["broken"]) == (20, 0)
+    assert (rows["(extra keys)"]["mended"], rows["(extra keys)"]["wrong"]) == (1, 0)
+    about = {
+        "run_id": "r", "task": "t", "agent": "script", "model": "m", "condition": "no-skill",
+        "trial": 1, "reward": 1.0,
+    }  # fmt: skip
+    facts = {
+        "kind": "comparison", "engine": "1", "runs": [about, about], "comparison": told
+    }  # fmt: skip
+    assert "a key: 20 in A, 0 in\nB." in page(facts)
 
 
 table = st.lists(

@@ -268,6 +268,7 @@ def comparisons(draw: st.DrawFn) -> Comparison:
         return "wrong" if list(before) == list(now) else "wrong_otherwise"
 
     others = []
+    first_extra = draw(st.integers(0, 30))
     for run in range(1, runs):
         whole: dict[Any, int] = dict.fromkeys(CHANGES, 0)
         by_column: list[dict[Any, int]] = [dict.fromkeys(CHANGES, 0) for _ in columns]
@@ -276,12 +277,13 @@ def comparisons(draw: st.DrawFn) -> Comparison:
             whole[change(first, mine)] += times
             for at in range(number):
                 by_column[at][change([first[at]], [mine[at]])] += times
-        extra, new = draw(st.integers(0, 30)), draw(st.integers(0, 30))
+        kept, new = draw(st.integers(0, first_extra)), draw(st.integers(0, 30))
         others.append(
             RunChanges(
                 f"run {run}", whole,
                 tuple(ColumnChanges(n, c) for n, c in zip(columns, by_column, strict=True)),
-                extra=extra + new, duplicates=draw(st.integers(0, 20)), new_extra=new, gone_extra=0,
+                extra=kept + new, duplicates=draw(st.integers(0, 20)), new_extra=new,
+                gone_extra=first_extra - kept,
             )
         )  # fmt: skip
     wrong = [
@@ -296,6 +298,7 @@ def comparisons(draw: st.DrawFn) -> Comparison:
         runs=tuple(f"run {r}" for r in range(runs)),
         reference_rows=sum(times for _, times in blocks), columns=tuple(columns), keys=("k",),
         first_wrong=wrong[0], others=tuple(others), always_wrong=wrong[1],
+        first_extra=first_extra, first_duplicates=draw(st.integers(0, 20)),
     )  # fmt: skip
 
 
@@ -308,9 +311,9 @@ def test_a_comparison_gives_no_small_count_away(found: Comparison) -> None:
     right += [
         sum(c.cells["right"] + c.cells["mended"] for c in other.columns) for other in found.others
     ]
-    wholes = [found.reference_rows * number] + [
-        (found.reference_rows + other.extra + other.duplicates) * number for other in found.others
-    ]
+    further = [(found.first_extra, found.first_duplicates)]
+    further += [(other.extra, other.duplicates) for other in found.others]
+    wholes = [(found.reference_rows + sum(more)) * number for more in further]
     told, rewards = told_comparison(found, [n / w for n, w in zip(right, wholes, strict=True)])
     reader = Reader()
     reader.sees("rows", found.reference_rows, told["reference_rows"])
@@ -318,6 +321,11 @@ def test_a_comparison_gives_no_small_count_away(found: Comparison) -> None:
     reader.adds("rows", ["first wrong"], rest="first right")
     reader.sees("always wrong", found.always_wrong, told["always_wrong"])
     reader.adds("first wrong", ["always wrong"], rest="once right")
+    reader.sees("first extra", found.first_extra, told["first_extra"])
+    reader.sees("first repeated", found.first_duplicates, told["first_duplicates"])
+    for reward, more in zip(rewards, further, strict=True):
+        if isinstance(reward, float) and reward:
+            assert not [n for n in (*more, sum(more)) if 0 < n < SMALL]
     said_others: Any = told["others"]
     for r, (other, said) in enumerate(zip(found.others, said_others, strict=True)):
         tables = [("row", other.rows, said["rows"])] + [
@@ -340,12 +348,11 @@ def test_a_comparison_gives_no_small_count_away(found: Comparison) -> None:
         for what in ("extra", "new_extra", "gone_extra", "duplicates"):
             reader.sees(f"{r} {what}", getattr(other, what), said[what])
         reader.adds(f"{r} extra", [f"{r} new_extra"], rest=f"{r} kept")
+        reader.adds("first extra", [f"{r} gone_extra", f"{r} kept"])
         reader.sees(f"{r} reward", right[r + 1], silent=True)
         reader.ranges[-1] = of_rate(rewards[r + 1], wholes[r + 1])
         mine = [f"{r} {c} {change}" for c in found.columns for change in ("right", "mended")]
         reader.adds(f"{r} reward", mine)
-        if isinstance(rewards[r + 1], float) and right[r + 1]:
-            assert not 0 < other.extra + other.duplicates < SMALL
     assert not reader.pinned()
 
 

@@ -133,6 +133,13 @@ def test_the_command_line_finds_of_a_run_what_the_window_finds(
     call = ["diagnose", TASK, str(copy / "output.csv"), "--source", "small"]
     assert m4bench([*home, *call]) == 0
     assert json.loads(capsys.readouterr().out) == found
+    assert m4bench([*home[:2], "runs", "show", runs[0]]) == 0
+    next_steps = capsys.readouterr().err
+    assert f"m4bench diagnose {TASK} {runs[0]}" in next_steps
+    assert f"m4bench runs report {runs[0]}" in next_steps
+    assert f"m4bench diff {TASK} " in next_steps
+    assert m4bench([*home[:2], "runs", "show", runs[1]]) == 0
+    assert "m4bench diagnose" not in capsys.readouterr().err
     assert m4bench([*home, "diagnose", "mimic-ventilation", runs[0]]) == 3
     assert TASK in capsys.readouterr().err
 
