@@ -172,9 +172,10 @@ def _not_there(
 
 
 def _missing_keys(task: Task, said: str) -> tuple[str, ...]:
-    """The key columns that the judge's reason names."""
-    names = dict.fromkeys(task.evaluation.key_columns)
-    return tuple(n for n in names if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", said))
+    """The key columns that the judge's reason names; none where it names every column."""
+    if all(_is_of(name).search(said) for name in task.evaluation.required):
+        return ()  # the file is no table with columns at all
+    return tuple(n for n in task.evaluation.key_columns if _is_of(n).search(said))
 
 
 def _one(

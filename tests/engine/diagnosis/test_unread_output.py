@@ -58,7 +58,7 @@ def test_an_unreadable_output_is_the_agents_with_the_judges_reason(
     (proposal,) = found.proposals
     assert (proposal.fault, proposal.signature) == ("agent", "no-output")
     assert reason in proposal.words
-    asked = "stay_id" if found.judged[0].name == "required_columns" else "CSV file"
+    asked = "stay_id" if case == "key" else "CSV file"
     assert {c.about for c in proposal.clues} == {"instruction"}
     assert asked in proposal.clues[0].text
     told: Any = json.loads(json.dumps(found.as_dict()))
