@@ -37,8 +37,8 @@ def report(diagnosis: Diagnosis) -> str:
     lines += [*_by_key(diagnosis, told), *_by_column(told), *_segments(told)]
     if diagnosis.proposals:
         lines += ["", "Whose fault it may be (for you to decide)"]
-        for p in diagnosis.proposals:
-            lines.append(f"  {p.fault}: {p.words}")
+        for number, p in enumerate(diagnosis.proposals, start=1):
+            lines.append(f"{number:3}. {p.fault}: {p.words}")
             lines += [f"    {c.whose}: {c.text} ({c.where})" for c in p.clues]
     lines += ["", *(f"note  {note}" for note in diagnosis.notes)]
     if _is_held_back(told):
@@ -56,7 +56,8 @@ def _by_key(diagnosis: Diagnosis, told: Mapping[str, Any]) -> list[str]:
         _number(told["keys"][name]) for name in ("missing", "extra", "duplicates", "unexplained")
     )
     words = f"{missing} of the reference are missing, {extra} are extra, {repeated} repeat a key"
-    return ["", f"Rows: {words}; {left} of these rows are unexplained"]
+    unexplained = f"{left} of these rows are unexplained, each {_width(diagnosis)} cells"
+    return ["", f"Rows: {words}; {unexplained}"]
 
 
 def _by_column(told: Mapping[str, Any]) -> list[str]:
@@ -91,6 +92,11 @@ def _rows(diagnosis: Diagnosis) -> int:
     return keys.missing + keys.extra + keys.duplicates
 
 
+def _width(diagnosis: Diagnosis) -> int:
+    """Scored columns: cells that a missing, extra or repeated row stands for."""
+    return (diagnosis.mismatches - sum(c.mismatches for c in diagnosis.columns)) // _rows(diagnosis)
+
+
 def _cells(diagnosis: Diagnosis, signature: Signature) -> int:
     """Mismatching cells of the columns of a signature."""
     return sum(c.mismatches for c in diagnosis.columns if c.column in signature.columns)
@@ -98,10 +104,9 @@ def _cells(diagnosis: Diagnosis, signature: Signature) -> int:
 
 def _made_of(diagnosis: Diagnosis, told: Mapping[str, Any]) -> list[str]:
     """How the number of mismatching cells comes about."""
-    rows = _rows(diagnosis)
-    if not rows:
+    if not _rows(diagnosis):
         return []
-    width = (diagnosis.mismatches - sum(c.mismatches for c in diagnosis.columns)) // rows
+    width = _width(diagnosis)
     keys = told["keys"]
     cells = [c["mismatches"] for c in told["columns"]]
     there = " + ".join(_number(n) for n in cells) or "0"
