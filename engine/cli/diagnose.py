@@ -18,6 +18,7 @@ from engine.runs.had import had_beside
 from engine.runs.records import RunRecord
 from engine.scoring import judge_table
 from engine.workbench import Workbench
+from engine.workbench.judges import OUTPUT
 
 
 @click.command()
@@ -61,14 +62,22 @@ def command(
     def say_first(so_far: Diagnosis) -> None:
         _say_first(context, so_far, told)
 
-    if record is not None and reference is None and source in (None, record.summary.source):
+    left = record is not None and (record.folder / OUTPUT).is_file()
+    if record is not None and not left and reference is None:
+        source = source or record.summary.source or None
+    if (
+        record is not None
+        and left
+        and reference is None
+        and source in (None, record.summary.source)
+    ):
         with context.job() as job:
             diagnosis = Workbench(context.home).diagnose_run(
                 record.run_id, job=job, seconds=seconds, on_found=say_first
             )
         context.result(diagnosis.as_dict(), text=report(diagnosis))
         return
-    path = existing(output) if record is None else record.folder / "output.csv"
+    path = existing(output) if record is None else record.folder / OUTPUT
     against = reference_of(context, found, source, reference)
     with context.job() as job:
         scratch = scratch_of(context, source)

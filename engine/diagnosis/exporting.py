@@ -274,6 +274,7 @@ class DiagnosisCounts:
             "broken": broken,
             **({"counter_example": s.counter_example} if rows else {}),
             "change": _change(s.change),
+            "changes": [_change(change) for change in s.changes],
             "alike": [] if _is_of_few(s) else list(s.alike),
         }
 

@@ -113,12 +113,20 @@ def propose(
         judged: why the output could not be read, or lacks columns.
     """
     texts = _texts(task, given)
-    return tuple(
+    found = [
         _not_there(task, s, texts, judged)
         if s.id in (NO_OUTPUT, LACKING)
         else _one(task, s, texts, agent_sql)
         for s in signatures[:MOST]
-    )
+    ]
+    return tuple(_if_given(p) if given is None else p for p in found)
+
+
+def _if_given(proposal: Proposal) -> Proposal:
+    """Where what a run had is not known: only the instruction is given to each."""
+    rests = proposal.words.startswith(("The operational specification says", "The skill says"))
+    more = " Whether the run was given it is not known here."
+    return replace(proposal, words=proposal.words + more) if rests else proposal
 
 
 def _texts(task: Task, given: Container[str] | None) -> list[_Text]:

@@ -37,7 +37,8 @@ FACTS: dict[str, Any] = {
         "signatures": [
             {"title": "Another unit", "words": "Consistent with <b>.", "columns": ["a_long_name"],
              "explained": 40, "tested": 40, "broken": 0,
-             "change": {"query": "some_query", "before": "a < 1", "after": ""}},
+             "changes": [{"query": "some_query", "before": "a < 1", "after": ""},
+                         {"query": "some_query", "before": "b", "after": "c"}]},
         ],
         "proposals": [
             {"fault": "agent", "words": "It departs.", "columns": [], "signature": "unit-factor",
@@ -53,7 +54,8 @@ def test_findings_come_before_the_checks_and_say_what_they_rest_on() -> None:
     assert told.index("consistent with</h2>") < told.index("<h2>Checks</h2>")
     for words in (
         "2026-11-30 19:29 UTC", "<b>Another unit</b>: a_<wbr>long_<wbr>name", "a &lt; 1",
-        "(left out)", "May lie with the agent", "Another unit: It departs.", "SKILL.md:3",
+        "(left out)", "These 2 changes together.", "May lie with the agent",
+        "Another unit: It departs.", "SKILL.md:3",
         "does not hold", "&lt;i&gt;m&lt;/i&gt;", "Consistent with &lt;b&gt;.",
     ):  # fmt: skip
         assert words in told
@@ -130,6 +132,10 @@ def test_the_operational_specification_is_called_that() -> None:
     assert proposal.fault == "agent"
     assert proposal.words.startswith("The operational specification says what the reference does")
     assert proposal.title == "Another time window"
+    assert proposal.words.endswith("Whether the run was given it is not known here.")
+    (known,) = propose(task, (signature,), (), frozenset({"instruction.md", "operational-spec.md"}))
+    assert known.fault == "agent"
+    assert "not known here" not in known.words
     found = Diagnosis("t", 0, (), 0, (), KeyDiagnosis(0, 0, 0, (), NO_ROWS), (), (proposal,))
     exported: Any = found.as_dict()["proposals"]
     assert "operational specification" in {c["whose"] for c in exported[0]["clues"]}

@@ -133,6 +133,12 @@ def test_the_command_line_finds_of_a_run_what_the_window_finds(
     call = ["diagnose", TASK, str(copy / "output.csv"), "--source", "small"]
     assert m4bench([*home, *call]) == 0
     assert json.loads(capsys.readouterr().out) == found
+    (script := tmp_path / "none.py").write_text("x = 1\n")
+    nothing = bench.run(RunRequest(task=TASK, source="small", script=script), job=SimpleJob())
+    assert m4bench([*home, "diagnose", TASK, nothing.run_id]) == 0
+    proposals = json.loads(capsys.readouterr().out)["proposals"]
+    assert [p["fault"] for p in proposals] == ["agent"]
+    assert "There is no output file." in proposals[0]["words"]
     assert m4bench([*home[:2], "runs", "show", runs[0]]) == 0
     next_steps = capsys.readouterr().err
     assert f"m4bench diagnose {TASK} {runs[0]}" in next_steps
