@@ -36,6 +36,7 @@ from m4review.app.tips import as_written
 from m4review.app.widgets import ElidedLabel, fit_pages, label
 from m4review.compare.view import CompareScreen
 from m4review.data.view import DataScreen
+from m4review.diagnosis.link import WhyLink
 from m4review.diagnosis.rows import RowsLink
 from m4review.diagnosis.view import DiagnosisScreen
 from m4review.diff.view import DiffScreen
@@ -131,6 +132,7 @@ class MainWindow(QMainWindow):
         diff = cast("DiffScreen", self.screens["diff"])
         self._rows_link = RowsLink(context, diff)
         self._value_link = ValueLink(context, diff, self.stack, self.actions_of)
+        self._why_link = WhyLink(diff, cast("DiagnosisScreen", self.screens["diagnosis"]))
         self._flag_link = FlagLink(self)
         self._reviews = cast("ReviewsScreen", self.screens["reviews"]).model
         self._reviews.changed.connect(self._count_reviews)

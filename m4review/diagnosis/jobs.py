@@ -27,6 +27,11 @@ class Known:
         self._workbench = workbench
         self._found: dict[str, tuple[Stamp, Diagnosis]] = {}
 
+    def of(self, run_id: str) -> Diagnosis | None:
+        """What was found out of a run in this session."""
+        found = self._found.get(run_id)
+        return None if found is None else found[1]
+
     def diagnose(
         self,
         run_id: str,

@@ -86,6 +86,10 @@ class DiagnosisViewModel(QObject):
         """Is it at work?"""
         return self._working is not None
 
+    def known(self, run_id: str) -> Diagnosis | None:
+        """What is known of a run; None where nobody has looked yet."""
+        return self.diagnosis if run_id and run_id == self.run_id else self._known.of(run_id)
+
     def show(self, run_id: str, *, again: bool = False, longer: bool = False) -> None:
         """Diagnose a run in the background; what is known already comes at once.
 

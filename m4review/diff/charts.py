@@ -17,6 +17,7 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
+from engine.diagnosis.columns import Axis
 from m4review.app.context import Context
 from m4review.app.plots import StillPlot
 from m4review.app.tips import as_written
@@ -238,25 +239,31 @@ class BarChart(Chart):
 
 
 class HeatChart(Chart):
-    """Counts over a square grid; what holds more rows stands out more (by the logarithm)."""
+    """Counts over a grid; what holds more rows stands out more (by the logarithm)."""
 
-    def show_grid(self, cells: Sequence[Mark], *, low: float, step: float, bins: int) -> None:
+    def show_grid(
+        self, cells: Sequence[Mark], *, x: Axis, y: Axis, bins: int, ratio: float | None = None
+    ) -> None:
         """Show bins.
 
         Args:
             cells: those that are not 0; `x` and `y` are their centres.
-            low: lower end of both axes.
-            step: width of a bin.
+            x: the axis across.
+            y: the axis upwards.
             bins: along each axis.
+            ratio: `y` by `x` on a second line.
         """
-        self._low, self._step, self._bins = low, step, bins
+        self._x, self._y, self._bins, self._ratio = x, y, bins, ratio
         self.marks = tuple(sorted(cells, key=lambda m: (m.x, m.y)))
         self._at = {self._bin(m.x, m.y): at for at, m in enumerate(self.marks)}
         self.current = -1
         self.draw()
 
     def _bin(self, x: float, y: float) -> tuple[int, int]:
-        return (int((x - self._low) // self._step), int((y - self._low) // self._step))
+        return (
+            int((x - self._x.low) // self._x.step),
+            int((y - self._y.low) // self._y.step),
+        )
 
     def _paint_marks(self) -> None:
         theme = self._context.theme
@@ -269,17 +276,34 @@ class HeatChart(Chart):
             colours.reverse()  # the fullest squares stand out from the ground
         image.setColorMap(colours)
         image.setLevels((0.0, max(float(np.nanmax(counts)), 0.7) if self.marks else 1.0))
-        end = self._low + self._bins * self._step
-        image.setRect(QRectF(self._low, self._low, end - self._low, end - self._low))
+        wide, high = self._bins * self._x.step, self._bins * self._y.step
+        image.setRect(QRectF(self._x.low, self._y.low, wide, high))
         self.plot.addItem(image)
-        pen = pg.mkPen(QColor(theme.text), width=1, style=Qt.PenStyle.DashLine)
-        self.plot.addItem(pg.PlotDataItem([self._low, end], [self._low, end], pen=pen))
-        self.plot.setXRange(self._low, end, padding=0.01)
-        self.plot.setYRange(self._low, end, padding=0.01)
+        self.plot.setXRange(self._x.low, self._x.low + wide, padding=0.01)
+        self.plot.setYRange(self._y.low, self._y.low + high, padding=0.01)
+        self._line(1.0, "same", Qt.PenStyle.DashLine)
+        if self._ratio is not None:
+            self._line(self._ratio, f"× {self._ratio:.4g}", Qt.PenStyle.DotLine)
+
+    def _line(self, ratio: float, words: str, style: Qt.PenStyle) -> None:
+        """Where `y` is so many times `x`, as far as it lies in the picture."""
+        x, y, theme = self._x, self._y, self._context.theme
+        ends = sorted((y.low / ratio, (y.low + self._bins * y.step) / ratio))
+        begin, end = max(x.low, ends[0]), min(x.low + self._bins * x.step, ends[1])
+        if begin >= end:
+            return
+        pen = pg.mkPen(QColor(theme.text), width=1, style=style)
+        self.plot.addItem(pg.PlotDataItem([begin, end], [begin * ratio, end * ratio], pen=pen))
+        if self._x == self._y and self._ratio is None:
+            return
+        name = pg.TextItem(words, color=QColor(theme.text), anchor=(1, 1))
+        name.setFont(self.font())
+        name.setPos(end, end * ratio)
+        self.plot.addItem(name)
 
     def _outline(self, mark: Mark) -> QRectF:
-        half = self._step / 2
-        return QRectF(mark.x - half, mark.y - half, self._step, self._step)
+        wide, high = self._x.step, self._y.step
+        return QRectF(mark.x - wide / 2, mark.y - high / 2, wide, high)
 
     def mark_at(self, place: QPointF) -> int:
         return self._at.get(self._bin(place.x(), place.y()), -1)

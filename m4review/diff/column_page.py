@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.base.errors import M4Error
-from engine.diagnosis.columns import Bar, ColumnStudy, Scatter
+from engine.diagnosis.columns import Axis, Bar, ColumnStudy, Scatter
 from m4review.app.context import Context
 from m4review.app.jobs import Progress
 from m4review.app.widgets import ColumnScroll, ErrorPanel, button, clear, label
@@ -49,6 +49,11 @@ class ColumnPage(QWidget):
         self.choice.currentIndexChanged.connect(lambda _: self._choose())
         self.rate = label("", "figure")
         self.words = label("", "muted", wrap=True)
+        self.finding = label("", wrap=True)
+        self.why = button(
+            context, "What went wrong", lambda: None, icon="stethoscope",
+            tip="All that was found out of this run, with its rows (Ctrl+E)",
+        )  # fmt: skip
         self.errors = ErrorPanel(context)
         self.busy = QProgressBar()
         self.busy.setMaximumWidth(context.px(220))
@@ -87,6 +92,10 @@ class ColumnPage(QWidget):
         head.addWidget(self.again)
         page.addLayout(head)
         page.addWidget(self.words)
+        known = QHBoxLayout()
+        known.addWidget(self.finding, 1)
+        known.addWidget(self.why, 0, Qt.AlignmentFlag.AlignTop)
+        page.addLayout(known)
         page.addWidget(self.errors)
         page.addWidget(self.area, 1)
         for each in (self.busy, self.stop, self.again):
@@ -116,6 +125,13 @@ class ColumnPage(QWidget):
         self.model.column = None
         if column is not None:
             self.model.show(int(column))
+
+    def show_finding(self, words: str, *, run: bool) -> None:
+        """Say the best signature of the column; without a run there is nothing to lead to."""
+        told = f"Best signature: {words[:1].lower()}{words[1:]}" if words else ""
+        self.finding.setText(told)
+        for each in (self.finding, self.why):
+            each.setVisible(bool(words) and run)
 
     # --- while it is made
 
@@ -283,24 +299,26 @@ class ColumnPage(QWidget):
         self._card(title, note, chart, self._table("histogram", title, filled, found.n))
 
     def _scatter(self, found: Scatter) -> None:
-        def centre(at: int) -> float:
-            return found.low + (at + 0.5) * found.step
+        x, y = found.reference, found.agent
 
-        def between(at: int) -> str:
-            low = found.low + at * found.step
+        def centre(at: int, axis: Axis) -> float:
+            return axis.low + (at + 0.5) * axis.step
+
+        def between(at: int, axis: Axis) -> str:
+            low = axis.low + at * axis.step
             if at == 0:
-                return f"below {low + found.step:g}"
+                return f"below {low + axis.step:g}"
             if at == found.bins - 1:
                 return f"from {low:g} up"
-            return f"{low:g} to {low + found.step:g}"
+            return f"{low:g} to {low + axis.step:g}"
 
         ordered = sorted(found.cells, key=lambda cell: (cell.reference, cell.agent))
         cells = [
             (
                 Mark(
-                    centre(cell.reference),
-                    centre(cell.agent),
-                    f"reference {between(cell.reference)}, agent {between(cell.agent)}",
+                    centre(cell.reference, x),
+                    centre(cell.agent, y),
+                    f"reference {between(cell.reference, x)}, agent {between(cell.agent, y)}",
                     cell.count,
                 ),
                 cell.condition,
@@ -309,26 +327,41 @@ class ColumnPage(QWidget):
         ]
         chart = HeatChart(self._context, "Pairs of values", "reference", "agent")
         marks = [mark for mark, _ in cells]
-        self._then(partial(chart.show_grid, marks, low=found.low, step=found.step, bins=found.bins))
+        ratio = found.ratio.median if found.ratio is not None else None
+        self._then(partial(chart.show_grid, marks, x=x, y=y, bins=found.bins, ratio=ratio))
         chart.chosen.connect(
             lambda at: self.model.show_rows(cells[at][1], f"pairs with {cells[at][0].words}")
         )
         self.charts["scatter"] = chart
         rows = [
-            Row(f"{between(cell.reference)} → {between(cell.agent)}", cell.count, cell.condition)
+            Row(
+                f"{between(cell.reference, x)} → {between(cell.agent, y)}",
+                cell.count,
+                cell.condition,
+            )
             for cell in sorted(ordered, key=lambda cell: -cell.count)[:_LISTED]
         ]
-        note = (
-            f"Each square of {found.step:g} × {found.step:g} stands out the more, the fuller it is "
+        note = ""
+        if found.ratio is not None:
+            many = found.ratio
+            note = (
+                f"Where they differ, the agent's value is {many.median:.4g} times the reference's "
+                f"(the median of {many.n:,} pairs; half of them lie between {many.low:.4g} and "
+                f"{many.high:.4g}): the dotted line. "
+            )
+        if x != y:
+            note += "The scales are far apart, so each axis has its own. "
+        note += (
+            f"Each field of {x.step:g} × {y.step:g} stands out the more, the fuller it is "
             "(logarithm); on the dashed line both are the same."
         )
         if found.beyond:
             lie = "pair lies outside and is" if found.beyond == 1 else "pairs lie outside and are"
-            note += f" {found.beyond:,} {lie} in the outermost squares."
+            note += f" {found.beyond:,} {lie} in the outermost fields."
         if found.left_out:
             note += f" {found.left_out:,} pairs with an infinite value are not drawn."
         if len(cells) > _LISTED:
-            note += f" Listed are the {_LISTED} fullest of {len(cells):,} squares."
+            note += f" Listed are the {_LISTED} fullest of {len(cells):,} fields."
         whole = sum(mark.count for mark, _ in cells)
         table = self._table("scatter", "reference → agent", rows, whole)
         self._card("Pairs of values", note, chart, table)

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from m4review.app.context import Context, Screen
+from m4review.app.links import Place
 from m4review.app.widgets import (
     ColumnScroll,
     ElidedLabel,
@@ -99,6 +100,13 @@ class DiffParts(Screen):
             context, "Column page", self.toggle_page, icon="columns-3",
             tip="Charts of one column (Ctrl+Shift+E)",
         )  # fmt: skip
+        self.why_button = button(
+            context, "Why?", self._why, icon="stethoscope",
+            tip="What went wrong: what the mismatches have in common, and where they sit (Ctrl+E)",
+        )  # fmt: skip
+        self.why_button.setAccessibleName("What went wrong")
+        self.why_button.setEnabled(False)
+        self.finding: Callable[[str], str] = lambda _column: ""
         self.export_button = button(
             context, "Export…", self._export_menu, icon="external-link",
             tip="Write rows to a CSV or Parquet file (Ctrl+S)",
@@ -133,7 +141,7 @@ class DiffParts(Screen):
         page.addWidget(self.errors)
         page.addWidget(self.filters)
         page.addWidget(self.what_if)
-        for each in (self.previous, self.next):
+        for each in (self.previous, self.next, self.why_button):
             self.filters.second_row.addWidget(each)
         self.filters.set_tools((self.page_button, self.export_button, self.panel_button))
         self._table_place = QWidget()
@@ -293,11 +301,23 @@ class DiffParts(Screen):
         if self.page is None:
             self.page = ColumnPage(self.context, self.model, self.columns)
             self.page.set_layout_of(self.model.layout)
+            self.page.why.clicked.connect(lambda _=False: self._why())
             self._stack.addWidget(self.page)
         self._stack.setCurrentWidget(self.page)
         self.page_button.setText(" Rows")
         self.page.choose(column)
+        self.tell_finding()
         self.page.choice.setFocus()
+
+    def tell_finding(self) -> None:
+        """Say on the column page what is known to be wrong with its column."""
+        if self.page is not None:
+            name = self.page.choice.currentText()
+            self.page.show_finding(self.finding(name) if name else "", run=bool(self.run_id))
+
+    def _why(self) -> None:
+        if self.run_id:
+            self.context.go(Place("diagnosis", self.run_id))
 
     def show_table(self) -> None:
         """Show the rows again."""

@@ -63,6 +63,7 @@ class DiffScreen(DiffParts):
         self.columns_panel.changed.connect(self._rearrange)
         self.columns.points_found.connect(self.what_if.set_points)
         self.columns.left.connect(self.show_table)
+        self.columns.study_changed.connect(lambda _: self.tell_finding())
         self.what_if.column_wanted.connect(self.columns.find_points)
         self.what_if.closed.connect(self._close_what_if)
         self.column_panel.column_chosen.connect(model.show_statistics)
@@ -170,6 +171,7 @@ class DiffScreen(DiffParts):
             "diff.whatif": self.toggle_what_if,
             "diff.column_page": self.toggle_page,
             "diff.arrange": self._show_columns,
+            "run.diagnosis": self._why,
         }
 
     def leave(self, actions: Actions) -> None:
@@ -190,6 +192,7 @@ class DiffScreen(DiffParts):
             self._stack.removeWidget(self.grid)
             self.grid.deleteLater()
             self.grid = None
+        self.why_button.setEnabled(False)
         self.row_panel.show_row(None)
         self.columns.forget()
         self.model.close()
@@ -211,6 +214,7 @@ class DiffScreen(DiffParts):
         self.what_if.set_layout_of(file.layout)
         if self.page is not None:
             self.page.set_layout_of(file.layout)
+        self.why_button.setEnabled(bool(self.run_id))
         self.model.statistics_column = None
         if self.grid is not None:
             self.grid.setFocus()

@@ -70,6 +70,10 @@ class TimelineScreen(Screen):
             context, "Row in the diff", self._diff, icon="git-compare-arrows",
             tip="Show the row in the diff",
         )  # fmt: skip
+        self.why_button = button(
+            context, "What went wrong", self._why, icon="stethoscope",
+            tip="What the mismatches of this run have in common (Ctrl+E)",
+        )  # fmt: skip
         self.chips = RoleChips(context)
         self.plot = Timeline(context)
         self.events = EventList(context)
@@ -101,6 +105,7 @@ class TimelineScreen(Screen):
         tools = QHBoxLayout()
         tools.addWidget(self._column_word)
         tools.addWidget(self.column)
+        tools.addWidget(self.why_button)
         tools.addWidget(self.diff_button)
         tools.addStretch()
         self._head.addLayout(tools)
@@ -249,9 +254,9 @@ class TimelineScreen(Screen):
         self.errors.dismiss()
         of_task = place.row is None
         self.chooser.setVisible(of_task)
-        for each in (self._column_word, self.column):
+        parts = (self._column_word, self.column, self.why_button, self.diff_button)
+        for each in parts:
             each.setVisible(not of_task)
-        self.diff_button.setVisible(not of_task)
         if place != self.model.place:
             self.empty.say("Looking it up…", "The concepts are computed for this patient again.")
         self.model.show(place)
@@ -267,6 +272,7 @@ class TimelineScreen(Screen):
 
     def bind(self, actions: Actions) -> None:
         actions.bind("run.diff", self._diff if self.diff_button.isVisible() else None)
+        actions.bind("run.diagnosis", self._why if self.why_button.isVisible() else None)
         actions.bind("app.find", self._find)
         if self._stack.currentWidget() is self._splitter:
             self.plot.setFocus()
@@ -274,7 +280,7 @@ class TimelineScreen(Screen):
             self.chooser.begin()
 
     def leave(self, actions: Actions) -> None:
-        for name in ("run.diff", "app.find"):
+        for name in ("run.diff", "run.diagnosis", "app.find"):
             actions.bind(name, None)
 
     def close_down(self) -> None:
@@ -286,6 +292,11 @@ class TimelineScreen(Screen):
         place = self.model.place
         if place is not None and place.row is not None:
             self.context.go(Place("diff", place.name, place.row))
+
+    def _why(self) -> None:
+        place = self.model.place
+        if place is not None and place.row is not None:
+            self.context.go(Place("diagnosis", place.name))
 
     def _other_column(self) -> None:
         self._go_to_column(self.column.currentText())

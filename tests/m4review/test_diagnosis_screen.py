@@ -143,6 +143,43 @@ def test_every_finding_leads_to_its_rows_in_the_diff(
     assert asked == [Place("diff", "some-run", 9)]
 
 
+def test_from_the_diff_and_its_column_page_one_can_ask_what_went_wrong(
+    open_window: Callable[..., MainWindow], tmp_path: Path
+) -> None:
+    made = make_diff(tmp_path / "diff.duckdb", 300)
+    window = open_window()
+    diff = window.screens["diff"]
+    assert isinstance(diff, DiffScreen)
+    assert not diff.why_button.isEnabled()
+    diff.run_id = "some-run"
+    show_diff(window, made.path)
+    assert diff.why_button.isEnabled()
+    assert window.actions_of["run.diagnosis"].isEnabled()
+    names = [column.name for column in diff.model.layout.scored]
+    diff.show_page(1)
+    page = diff.page
+    assert page is not None
+    assert page.finding.isHidden()
+    screen = window.screens["diagnosis"]
+    assert isinstance(screen, DiagnosisScreen)
+    known = replace(FOUND, columns=(replace(FOUND.columns[0], column=names[1]),))
+    screen.model.run_id, screen.model.diagnosis = "some-run", known
+    screen.model.changed.emit()
+    assert page.finding.text() == (
+        "Best signature: consistent with one more than the reference; it explains 40 of 43 "
+        "mismatching cells it was tested on (93.0 %)."
+    )
+    diff.show_page(0)
+    assert page.finding.isHidden()
+    asked: list[Place] = []
+    window.context.went.disconnect(window.go)
+    window.context.went.connect(asked.append)
+    page.why.click()
+    diff.why_button.click()
+    window.actions_of.trigger("run.diagnosis")
+    assert asked == [Place("diagnosis", "some-run")] * 3
+
+
 RIGHT = replace(
     FOUND, mismatches=0, ranked=(), unexplained=0, columns=(), segments=(), proposals=(), notes=(),
     keys=KeyDiagnosis(0, 0, 0, (), NO_ROWS),

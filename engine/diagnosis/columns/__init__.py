@@ -1,11 +1,13 @@
 """One scored column of a diff in figures: every figure knows the rows that it counts."""
 
 from engine.diagnosis.columns.model import (
+    Axis,
     Bar,
     ColumnStudy,
     Confusion,
     Histogram,
     MatrixCell,
+    Ratio,
     Scatter,
     TolerancePoint,
 )
@@ -13,11 +15,13 @@ from engine.diagnosis.columns.study import study_column
 from engine.diagnosis.columns.tolerance import tolerance_curve
 
 __all__ = [
+    "Axis",
     "Bar",
     "ColumnStudy",
     "Confusion",
     "Histogram",
     "MatrixCell",
+    "Ratio",
     "Scatter",
     "TolerancePoint",
     "study_column",

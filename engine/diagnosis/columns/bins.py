@@ -6,13 +6,21 @@ import math
 
 import duckdb
 
-from engine.diagnosis.columns.model import Bar, Histogram, MatrixCell, Scatter
+from engine.diagnosis.columns.model import Axis, Bar, Histogram, MatrixCell, Ratio, Scatter
 from engine.scoring.whatif import Compared
 
 BARS = 40
 """Intervals of a histogram, about; as many differences are shown one by one."""
 GRID = 48
 """Bins of a scatter along each axis."""
+_APART = 3.0
+"""Axes are apart where one for both would be so many times as long as the shorter one."""
+_FAR = 1.25
+"""A ratio that is told is at least so many times 1, or 1 so many times it."""
+_STEADY = 1.1
+"""Third quartile by first one, at most, of a ratio that is told."""
+_FEW = 5
+"""Pairs below which no ratio is told."""
 _DIGITS = 6
 """Differences are told apart to so many decimals."""
 _CENTRE = 0.98
@@ -125,7 +133,7 @@ def signed(value: float, column: Compared) -> str:
 
 
 def scatter(con: duckdb.DuckDBPyConnection, column: Compared) -> Scatter | None:
-    """Pairs of numbers in square bins; None where there is no pair."""
+    """Pairs of numbers in bins; None where there is no pair."""
     r, a = column.reference, column.agent
     there = f"s{column.position} IN (0, 1, 2)"
     both = f"{there} AND isfinite({r}) AND isfinite({a})"
@@ -136,10 +144,8 @@ def scatter(con: duckdb.DuckDBPyConnection, column: Compared) -> Scatter | None:
     ).fetchone()
     if row is None or not row[0]:
         return None
-    low, high = min(row[1], row[3]), max(row[2], row[4])
-    step = _step(max(high - low, 10.0**-_DIGITS) / (GRID - 4), times=False)
-    low = math.floor(low / step) * step
-    x, y = (_bin(value, low, step) for value in (r, a))
+    across, up = _axes(row[1], row[2], row[3], row[4])
+    x, y = _bin(r, across), _bin(a, up)
     cells = tuple(
         MatrixCell(int(i), int(j), int(n), f"{both} AND {x} = {i} AND {y} = {j}")
         for i, j, n in con.execute(
@@ -147,15 +153,47 @@ def scatter(con: duckdb.DuckDBPyConnection, column: Compared) -> Scatter | None:
             "ORDER BY i, j"
         ).fetchall()
     )
-    top = low + GRID * step
-    inside = " AND ".join(f"{v} >= {low!r}::DOUBLE AND {v} < {top!r}::DOUBLE" for v in (r, a))
+    inside = " AND ".join(
+        f"{v} >= {axis.low!r}::DOUBLE AND {v} < {axis.low + GRID * axis.step!r}::DOUBLE"
+        for v, axis in ((r, across), (a, up))
+    )
     beyond, left_out = con.execute(
         f"SELECT count(*) FILTER ({both} AND NOT ({inside})), "  # noqa: S608 - our own
         f"count(*) FILTER ({there} AND NOT ({both})) FROM diff"
     ).fetchone() or (0, 0)
-    return Scatter(low, step, GRID, cells, int(beyond), int(left_out))
+    ratio = _ratio(con, column, both)
+    return Scatter(across, up, GRID, cells, int(beyond), int(left_out), ratio)
 
 
-def _bin(value: str, low: float, step: float) -> str:
-    place = f"floor(({value} - {low!r}::DOUBLE) / {step!r}::DOUBLE)"
+def _axes(r_low: float, r_high: float, a_low: float, a_high: float) -> tuple[Axis, Axis]:
+    """The reference's axis and the agent's: one for both, unless their scales are far apart."""
+    low, high = min(r_low, a_low), max(r_high, a_high)
+    shorter = min(r_high - r_low, a_high - a_low)
+    if shorter > 0 and high - low > _APART * shorter:
+        return _axis(r_low, r_high), _axis(a_low, a_high)
+    one = _axis(low, high)
+    return one, one
+
+
+def _axis(low: float, high: float) -> Axis:
+    step = _step(max(high - low, 10.0**-_DIGITS) / (GRID - 4), times=False)
+    return Axis(math.floor(low / step) * step, step)
+
+
+def _ratio(con: duckdb.DuckDBPyConnection, column: Compared, both: str) -> Ratio | None:
+    """Agent / reference over the pairs that differ, where it is steady and far from 1."""
+    r, a, s = column.reference, column.agent, f"s{column.position}"
+    row = con.execute(
+        "SELECT count(*), median(q), quantile_cont(q, 0.25), quantile_cont(q, 0.75) FROM "  # noqa: S608
+        f"(SELECT {a} / {r} AS q FROM diff WHERE {both} AND {s} = 2 AND {r} <> 0)"
+    ).fetchone()
+    if row is None or row[0] < _FEW or not row[2] or row[2] <= 0:
+        return None
+    n, median, low, high = row
+    far = max(median, 1 / median) >= _FAR
+    return Ratio(median, low, high, int(n)) if far and high / low <= _STEADY else None
+
+
+def _bin(value: str, axis: Axis) -> str:
+    place = f"floor(({value} - {axis.low!r}::DOUBLE) / {axis.step!r}::DOUBLE)"
     return f"CAST(greatest(0, least({GRID - 1}, {place})) AS INTEGER)"

@@ -77,13 +77,37 @@ class Confusion:
 
 
 @dataclass(frozen=True)
-class Scatter:
-    """Pairs of numbers in square bins."""
+class Axis:
+    """One axis of a picture of pairs."""
 
     low: float
-    """Lower end of both axes; what lies below is in the first bin."""
+    """Lower end; what lies below is in the first bin."""
     step: float
     """Width of a bin."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times the reference's value the agent's is, where that is steady and not 1."""
+
+    median: float
+    """Of agent / reference over the pairs that differ."""
+    low: float
+    """First quartile."""
+    high: float
+    """Third quartile."""
+    n: int
+    """Pairs."""
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Pairs of numbers in bins; both axes are one where the values are of one scale."""
+
+    reference: Axis
+    """Of the reference's values."""
+    agent: Axis
+    """Of the agent's."""
     bins: int
     """Along each axis."""
     cells: tuple[MatrixCell, ...]
@@ -92,6 +116,8 @@ class Scatter:
     """Pairs outside the axes, counted in the outermost bins."""
     left_out: int
     """Pairs with an infinite value, not drawn."""
+    ratio: Ratio | None = None
+    """None where the values are not a steady multiple of each other."""
 
 
 @dataclass(frozen=True)

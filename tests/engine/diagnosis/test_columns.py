@@ -131,6 +131,29 @@ def test_a_score_with_values_between_its_levels_keeps_its_matrix(
     assert study.scatter is not None
 
 
+def test_of_another_unit_each_axis_has_its_scale_and_the_ratio_is_told(tmp_path: Path) -> None:
+    """Creatinine in µmol/L, and a few values that are right."""
+    with duckdb.connect(str(tmp_path / "unit.duckdb")) as own:
+        own.execute(
+            "CREATE TABLE diff AS SELECT 0::UTINYINT AS key_status, 0.5 + i / 20 AS r0, "
+            "(0.5 + i / 20) * CASE WHEN i % 9 = 0 THEN 1 ELSE 88.4 END AS a0, "
+            "CASE WHEN i % 9 = 0 THEN 0 ELSE 2 END::UTINYINT AS s0 FROM range(200) t(i)"
+        )
+        column = Compared(0, "number", "DOUBLE", "DOUBLE")
+        study = study_column(own, column, tolerance=0, job=SimpleJob())
+        own.execute("UPDATE diff SET a0 = r0 + 3 * sin(r0 * 100), s0 = 2")
+        plain = study_column(own, column, tolerance=0, job=SimpleJob())
+    found = study.scatter
+    assert found is not None
+    assert found.agent.step > 50 * found.reference.step
+    assert max(cell.reference for cell in found.cells) > found.bins / 3
+    assert found.ratio is not None
+    assert round(found.ratio.median, 4) == 88.4
+    assert plain.scatter is not None
+    assert plain.scatter.reference == plain.scatter.agent
+    assert plain.scatter.ratio is None
+
+
 def test_tolerances_that_only_floats_tell_apart_are_one(tmp_path: Path) -> None:
     made = make_diff(tmp_path / "diff.duckdb", 300)
     with duckdb.connect(str(tmp_path / "noisy.duckdb")) as con:
