@@ -87,6 +87,8 @@ _SECTION_OF = {
     "data": "data",
 }
 _HISTORY = 100
+_OF_RUN = ("diff", "diagnosis", "timeline")
+"""Screens whose trail leads over the page of a run."""
 
 
 class MainWindow(QMainWindow):
@@ -102,6 +104,7 @@ class MainWindow(QMainWindow):
         self._back: list[Place] = []
         self._forward: list[Place] = []
         self._place: Place | None = None
+        self._run_titles: dict[str, str] = {}
         self._closing = False
         self._unasked = False
         self._set_look()
@@ -374,7 +377,7 @@ class MainWindow(QMainWindow):
         place = self._place
         if place is None:
             return
-        run_title = self.screens["run"].title if self._run_is(place.name) else ""
+        run_title = self._title_of_run(place.name) if place.screen in _OF_RUN else ""
         way = trail(place, self.screens[place.screen].title, run_title)
         for number, (text, where) in enumerate(way):
             if number:
@@ -391,6 +394,28 @@ class MainWindow(QMainWindow):
                 self._crumbs.addWidget(link)
         self._crumbs.addStretch(0)
         self.setWindowTitle(f"{way[-1][0]} – M4 Review")
+
+    def _title_of_run(self, run_id: str) -> str:
+        """What the run page calls a run; empty while it is not known."""
+        if self._run_is(run_id):
+            return self.screens["run"].title
+        if run_id in self._run_titles:
+            return self._run_titles[run_id]
+        self._run_titles[run_id] = ""
+        workbench = self.context.workbench
+
+        def read(_job: Job) -> str:
+            run = workbench.run_record(run_id).summary
+            return f"{run.task} · {run.model}"
+
+        def done(title: str) -> None:
+            self._run_titles[run_id] = title
+            self._update_crumbs()
+
+        # A run that cannot be read keeps its id; its own screen says why.
+        self.context.runner.start("Read the run", read, on_done=done,
+                                  on_failed=lambda _: None, quiet=True)  # fmt: skip
+        return ""
 
     def _run_is(self, run_id: str) -> bool:
         run = self.screens["run"]

@@ -45,6 +45,7 @@ from m4review.diagnosis.words import (
     nothing_departs,
     summary_words,
 )
+from m4review.diff.words import judged_words
 
 if TYPE_CHECKING:
     from engine.base.errors import M4Error
@@ -342,7 +343,8 @@ class DiagnosisScreen(Screen):
             return
         self.errors.dismiss()
         self._name.setText(f"What went wrong · {found.task}")
-        self._line.setText(summary_words(found))
+        judged = judged_words(found.judged)
+        self._line.setText(f"{judged}\n{summary_words(found)}" if judged else summary_words(found))
         if nothing_departs(found):
             self.right.say(NOTHING_DEPARTS[0], " ".join((NOTHING_DEPARTS[1], *found.notes)))
         self._segments_words(len(segments))

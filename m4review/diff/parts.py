@@ -34,6 +34,7 @@ from m4review.diff.column_viewmodel import ColumnViewModel
 from m4review.diff.columns_panel import ColumnsPanel
 from m4review.diff.filterbar import FilterBar
 from m4review.diff.grid import DiffGrid
+from m4review.diff.judged import JudgedLine
 from m4review.diff.keeping import (
     arrangement_of,
     keep_arrangement,
@@ -67,6 +68,7 @@ class DiffParts(Screen):
         self.loader: BlockLoader | None = None
         self.grid: DiffGrid | None = None
         self.errors = ErrorPanel(context)
+        self.judged = JudgedLine()
         self.filters = FilterBar(context, self.model)
         self.row_panel = RowPanel(context)
         self.column_panel = ColumnPanel(context)
@@ -104,7 +106,6 @@ class DiffParts(Screen):
             context, "Why?", self._why, icon="stethoscope",
             tip="What went wrong: what the mismatches have in common, and where they sit (Ctrl+E)",
         )  # fmt: skip
-        self.why_button.setAccessibleName("What went wrong")
         self.why_button.setEnabled(False)
         self.finding: Callable[[str], str] = lambda _column: ""
         self.export_button = button(
@@ -138,7 +139,9 @@ class DiffParts(Screen):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(ColumnScroll(inner))  # large letters in a small window: the page scrolls
+        self.why_button.setAccessibleName("What went wrong")
         page.addWidget(self.errors)
+        page.addWidget(self.judged)
         page.addWidget(self.filters)
         page.addWidget(self.what_if)
         for each in (self.previous, self.next, self.why_button):

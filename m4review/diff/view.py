@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 
 from engine.base.errors import M4Error
 from engine.base.jobs import Job
+from engine.diagnosis import Judged, unmet
 from m4review.app.context import Context
 from m4review.app.jobs import Progress
 from m4review.app.links import Place
@@ -91,18 +92,23 @@ class DiffScreen(DiffParts):
         self.run_id = self.outgoing.run_id = place.name
         self._close_file()
         self.errors.dismiss()
+        self.judged.tell(())
         self.empty.say("Opening the diff…", "Large ones take a moment.")
         self._stack.setCurrentWidget(self.empty)
         self._wanted_row = place.row
         workbench = self.context.workbench
         run_id = place.name
 
-        def find(job: Job) -> Path | None:
-            return workbench.diff_of(run_id, job=job)
+        def find(job: Job) -> tuple[Path | None, tuple[Judged, ...]]:
+            path = workbench.diff_of(run_id, job=job)
+            results = workbench.run_record(run_id).test_results
+            return path, unmet(results.diagnostics) if results is not None else ()
 
-        def found(path: Path | None) -> None:
+        def found(both: tuple[Path | None, tuple[Judged, ...]]) -> None:
             if self.run_id != run_id:
                 return
+            path, judged = both
+            self.judged.tell(judged)
             if path is None:
                 self.empty.say(
                     "There is no diff of this run",

@@ -6,8 +6,12 @@ Null, empty text, and no value at all are three things, and none of them looks l
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.diagnosis import Judged
 
 NULL = "∅ null"
 EMPTY = "“” empty text"
@@ -37,6 +41,17 @@ def words_of(value: object) -> str:
     if value is None:
         return NULL
     return printed(value) or EMPTY
+
+
+def judged_words(judged: Sequence[Judged]) -> str:
+    """Why an output could not be read or lacks columns, and what that makes of its diff."""
+    if not judged:
+        return ""
+    what = "The output could not be compared"
+    end = " Each row of the reference is therefore without an agent's value."
+    if all(item.name == "required_columns" for item in judged):
+        what, end = "The output lacks columns", ""
+    return f"{what}: {' '.join(item.detail for item in judged)}{end}"
 
 
 def copied(value: Any) -> str:

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.base.errors import M4Error
+from engine.diagnosis import unmet
 from m4review.app import icons
 from m4review.app.actions import Actions
 from m4review.app.context import Context, Screen
@@ -38,6 +39,7 @@ from m4review.app.widgets import (
     set_tone,
 )
 from m4review.diff.panels import Bar
+from m4review.diff.words import judged_words
 from m4review.run.facts import Find
 from m4review.run.panels import AgainPanel, FindsPanel
 from m4review.run.tree import fill_tree
@@ -387,8 +389,12 @@ class RunScreen(Screen):
         if results is None:
             return "Scored."
         failed = [d for d in results.diagnostics if not d.passed]
+        judged = judged_words(unmet(results.diagnostics))
         if run.strict_pass:
             return f"All {len(results.diagnostics)} conditions of a strict pass hold."
+        if judged:
+            many = f"{len(failed)} of {len(results.diagnostics)} conditions"
+            return f"{judged}\n{many} of a strict pass do not hold."
         return (
             f"{len(failed)} of {len(results.diagnostics)} conditions of a strict pass do not hold. "
             "The diff shows which rows depart."

@@ -91,7 +91,7 @@ def lanes_of(tracks: Tracks, *, unfolded: bool = False) -> tuple[Lane, ...]:
     if tracks.stay is not None:
         begin, end = tracks.stay.start, tracks.stay.end
         lasts = f": {(end - begin) / 24:.1f} days" if begin is not None and end is not None else ""
-        found.append(Lane("stay", begin, end, "stay", lasts))
+        found.append(Lane("stay", begin, end, tracks.stay.words, lasts))
     told = told_windows(tracks.windows, unfolded=unfolded)
     for at in told:
         span, name = tracks.windows[at], f"window {at + 1}" if len(tracks.windows) > 1 else "window"

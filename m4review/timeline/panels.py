@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
@@ -23,13 +24,18 @@ from m4review.app.context import Context
 from m4review.app.highlight import SqlHighlighter
 from m4review.app.tips import as_written, in_lines
 from m4review.app.widgets import ColumnScroll, Tone, button, clear, label, set_tone
-from m4review.diff.layout import MATCHES
-from m4review.diff.words import difference_words, words_of
+from m4review.diff.layout import MATCHES, KeyStatus
+from m4review.diff.words import NO_ROW, difference_words, words_of
 from m4review.timeline.cell import CellPage
 from m4review.timeline.tracks import same_span
 from m4review.timeline.words import Clock, breakable, span_words, verified_words, window_words
 
 _STEP = Qt.ItemDataRole.UserRole
+NO_WINDOW = "No window of time decides about this value."
+OTHER_STAY = (
+    " Where a row belongs does: rows of another admission or stay do not count, as their rules say."
+)
+_WHERE = re.compile(r"\bof another (?:hospital |unit )?(?:admission|stay)\b")
 _SHORT = 24
 """Characters of two values that stand in one line."""
 _WHOLE = 1e6
@@ -117,7 +123,8 @@ class ValuePanel(QWidget):
         if page.agent is not None:
             fits = page.agent.status in MATCHES
             tone: Tone = "good" if fits else "bad"
-            rows.append(("Agent", shown_value(page.agent.value), tone))
+            absent = page.agent.key_status is KeyStatus.MISSING
+            rows.append(("Agent", NO_ROW if absent else shown_value(page.agent.value), tone))
             rows.append(("", ("= " if fits else "≠ ") + page.agent.words, tone))
             difference = difference_words(page.lineage.value, page.agent.value)
             if difference and not fits:
@@ -156,7 +163,10 @@ class ValuePanel(QWidget):
         title = "Windows (hours from unit admission)" if clock.offsets else "Windows"
         body.addWidget(label(title, "section"))
         if not windows:
-            body.addWidget(label("No window of time decides about this value.", "muted", wrap=True))
+            words = NO_WINDOW
+            if any(_WHERE.search(event.rule) for event in page.lineage.events):
+                words += OTHER_STAY
+            body.addWidget(label(words, "muted", wrap=True))
         spans = same_span(windows)
         for number, same in enumerate(spans, start=1):
             window, numbered = same[0], f"{number}: " if len(spans) > 1 else ""

@@ -174,10 +174,16 @@ def lay_out(lineage: CellLineage, clock: Clock, agent: Value = None) -> Tracks:
     value = np.array([nan if e.number is None else e.number for e in events], dtype=float)
     windows = _windows(lineage.windows, clock)
     begin, over = (None if at is None else clock.hours(at) for at in lineage.stay)
-    stay = None if begin is None and over is None else Span(begin, over, "Stay")
+    stay = None if begin is None and over is None else Span(begin, over, stay_name(lineage))
     height = _heights(track, end, value, len(names))
     moments = _moments(lineage.value, agent, clock)
     return Tracks(events, names, track, start, end, height, role, windows, stay, moments)
+
+
+def stay_name(lineage: CellLineage) -> str:
+    """What the span of a cell is: a stay in a unit, or a whole hospital admission."""
+    of_admission = "hadm_id" in lineage.key and "stay_id" not in lineage.key
+    return "admission" if of_admission else "stay"
 
 
 def same_span(windows: Sequence[Window]) -> tuple[tuple[Window, ...], ...]:

@@ -48,6 +48,10 @@ _UNFOLD = (
     "Give every window a line of its own above the picture, and shade it. Either way the panel "
     "Value lists all of them with their rules."
 )
+_NO_LIMIT = 16_777_215
+"""Qt's own height without a limit."""
+_A_LINE = 36
+"""Pixels at 100 % of the place for a chosen row while none is chosen."""
 _WIDE = 760
 """Pixels at 100 % from which on the panels stand beside the picture, not under it."""
 
@@ -145,8 +149,15 @@ class TimelineScreen(Screen):
         """What needs some height to be of use has it at any zoom."""
         self.plot.setMinimumHeight(self.plot.needed)
         self.events.setMinimumHeight(self.context.px(120))
-        self.detail.setMinimumHeight(self.context.px(76))
+        self._detail_height()
         self.panels.setMinimumHeight(self.context.px(240))
+
+    def _detail_height(self) -> None:
+        limited = self.detail.maximumHeight() < _NO_LIMIT
+        height = self.context.px(_A_LINE if limited else 90)
+        self.detail.setMinimumHeight(height)
+        if limited:
+            self.detail.setMaximumHeight(height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -423,6 +434,9 @@ class TimelineScreen(Screen):
         event = page.lineage.events[chosen] if page is not None and listed else None
         some = bool(self.model.listed) or not self.model.sought
         self.detail.show_event(event, self.model.clock, some=some)
+        # While no row is chosen the list has the room.
+        self.detail.setMaximumHeight(_NO_LIMIT if event is not None else self.context.px(_A_LINE))
+        self._detail_height()
 
     def _point(self, words: str) -> None:
         self.pointed.setText(words)

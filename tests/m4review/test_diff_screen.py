@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -24,6 +25,7 @@ from PySide6.QtWidgets import (
     QTableWidget,
 )
 
+from m4review.app.links import Place
 from m4review.app.start import wait
 from m4review.app.window import MainWindow
 from m4review.diff import viewmodel
@@ -686,3 +688,27 @@ def test_the_panel_is_put_away_with_a_key_and_its_width_remembered(
     assert other.context.settings.get("diff.panel") is False
     other.panel_button.click()
     assert other.panels.isVisible()
+
+
+def test_why_an_output_could_not_be_compared_stands_above_its_rows(
+    window: MainWindow, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = SimpleNamespace(name="has_rows", passed=False, detail="EOF inside string at row 1.")
+    results = SimpleNamespace(diagnostics=[broken])
+    summary = SimpleNamespace(task="some-task", model="some-model")
+    record = SimpleNamespace(summary=summary, test_results=results)
+    monkeypatch.setattr(window.context.workbench, "run_record", lambda _run: record)
+    monkeypatch.setattr(window.context.workbench, "diff_of", lambda _run, **_: made.path)
+    diff = window.screens["diff"]
+    assert isinstance(diff, DiffScreen)
+    window.go(Place("diff", "some-run"))
+    settle(window)
+    assert diff.judged.isVisible()
+    assert diff.judged.text() == (
+        "The output could not be compared: EOF inside string at row 1. Each row of the reference "
+        "is therefore without an agent's value."
+    )
+    record.test_results = None
+    window.go(Place("diff", "another-run"))
+    settle(window)
+    assert diff.judged.isHidden()

@@ -13,7 +13,7 @@ from app_window import settle
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QScrollArea
+from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea
 
 from engine.agents.traces import TraceStep
 from engine.catalogue.task import find_task
@@ -22,9 +22,11 @@ from engine.diagnosis.lineage.model import EPOCH
 from m4review.app.links import Place
 from m4review.app.window import MainWindow
 from m4review.diff.layout import CellStatus, KeyStatus
+from m4review.diff.words import NO_ROW
 from m4review.timeline.cell import AgentSide, CellForm, CellPage, Departure, Statement, naming
 from m4review.timeline.edges import lanes_of
 from m4review.timeline.labels import Room, placed
+from m4review.timeline.panels import NO_WINDOW, OTHER_STAY
 from m4review.timeline.tracks import lay_out, same_span
 from m4review.timeline.view import TimelineScreen
 from m4review.timeline.words import (
@@ -649,13 +651,34 @@ def test_both_values_the_arithmetic_and_the_agents_sql_stand_beside_it(
     screen.context.went.connect(asked.append)
     screen.agent.go.click()
     screen.diff_button.click()
+    screen.why_button.click()
     other = next(b for b in screen.values.findChildren(QPushButton) if b.text() == "gcs")
     other.click()
     assert asked == [
         Place("run", "some-run", step=4),
         Place("diff", "some-run", 3),
+        Place("diagnosis", "some-run"),
         Place("timeline", "some-run", 3, column="gcs"),
     ]
+
+
+@pytest.mark.gui
+def test_an_admission_is_called_so_and_a_row_that_is_not_there_too(screen: TimelineScreen) -> None:
+    lost = event("outside", 30, 90.0, rule="of another admission: hadm_id = 1")
+    plain = replace(cell(event("decisive", 2, 120.0), lost), windows=())
+    lineage = replace(plain, key={"hadm_id": 20000001})
+    clock = clock_of(lineage, offsets=False)
+    assert lanes_of(lay_out(lineage, clock))[0].name == "admission"
+    assert lanes_of(lay_out(plain, clock))[0].name == "stay"
+    page = page_of(lineage)
+    assert page.agent is not None
+    show(screen, replace(page, agent=replace(page.agent, key_status=KeyStatus.MISSING)))
+    told = [each.text() for each in screen.values.findChildren(QLabel)]
+    assert NO_ROW in told
+    assert NO_WINDOW + OTHER_STAY in told
+    assert screen.detail.maximumHeight() < screen.events.height()
+    screen.model.choose(0)
+    assert screen.detail.maximumHeight() > screen.events.height()
 
 
 @pytest.mark.gui

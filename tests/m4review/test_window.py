@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from app_window import settle, until, wait
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QTableView,
+    QToolButton,
     QTreeView,
 )
 
@@ -109,6 +111,20 @@ def test_places_are_gone_back_to(open_window: Callable[..., MainWindow]) -> None
     QTest.keyClick(window, Qt.Key.Key_1, CTRL)
     assert window.place == WORKLIST
     settle(window)
+
+
+def test_the_trail_names_a_run_as_its_page_does(
+    open_window: Callable[..., MainWindow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window()
+    summary = SimpleNamespace(task="some-task", model="some-model")
+    record = SimpleNamespace(summary=summary, test_results=None)
+    monkeypatch.setattr(window.context.workbench, "run_record", lambda _run: record)
+    monkeypatch.setattr(window.context.workbench, "diff_of", lambda _run, **_: None)
+    window.go(Place("diff", "some-task_run_20260101"))
+    settle(window)
+    told = [w.text() for w in window.findChildren(QToolButton) if w.isVisible()]
+    assert "some-task · some-model" in told
 
 
 def test_commands_have_one_name_each() -> None:
