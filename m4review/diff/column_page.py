@@ -344,10 +344,12 @@ class ColumnPage(QWidget):
         note = ""
         if found.ratio is not None:
             many = found.ratio
+            low, high = f"{many.low:.4g}", f"{many.high:.4g}"
+            spread = f"lie between {low} and {high}" if low != high else "have just this ratio"
             note = (
                 f"Where they differ, the agent's value is {many.median:.4g} times the reference's "
-                f"(the median of {many.n:,} pairs; half of them lie between {many.low:.4g} and "
-                f"{many.high:.4g}): the dotted line. "
+                f"(the median of {many.n:,} pairs; half of them or more {spread}): the dotted "
+                "line. "
             )
         if x != y:
             note += "The scales are far apart, so each axis has its own. "

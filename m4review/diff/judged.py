@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel
 
 from engine.diagnosis import Judged
-from m4review.app.widgets import set_tone
+from m4review.app.widgets import keep_height, set_tone
 from m4review.diff.words import judged_words
 
 
@@ -21,7 +22,12 @@ class JudgedLine(QLabel):
         set_tone(self, "bad")
         self.hide()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        keep_height(self)
+
     def tell(self, judged: tuple[Judged, ...]) -> None:
         """Say it."""
         self.setText(judged_words(judged))
         self.setVisible(bool(judged))
+        keep_height(self)

@@ -49,9 +49,10 @@ def judged_words(judged: Sequence[Judged]) -> str:
         return ""
     what = "The output could not be compared"
     end = " Each row of the reference is therefore without an agent's value."
-    if all(item.name == "required_columns" for item in judged):
-        what, end = "The output lacks columns", ""
-    return f"{what}: {' '.join(item.detail for item in judged)}{end}"
+    told = [item.detail for item in judged if item.name != "required_columns"]
+    if not told:  # else columns are missing because nothing could be read
+        what, end, told = "The output lacks columns", "", [item.detail for item in judged]
+    return f"{what}: {' '.join(told)}{end}"
 
 
 def copied(value: Any) -> str:

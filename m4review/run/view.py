@@ -357,6 +357,7 @@ class RunScreen(Screen):
         figure = QVBoxLayout()
         figure.addWidget(label("Reward", "section"))
         figure.addWidget(label(reward_words(run.reward), "figure"))
+        figure.addStretch(1)
         box.addLayout(figure)
         box.addSpacing(self.context.px(24))
         words = QVBoxLayout()

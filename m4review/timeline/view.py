@@ -158,6 +158,15 @@ class TimelineScreen(Screen):
         self.detail.setMinimumHeight(height)
         if limited:
             self.detail.setMaximumHeight(height)
+        QTimer.singleShot(0, self, self._give_list_the_rest)
+
+    def _give_list_the_rest(self) -> None:
+        """The picture keeps its height, the chosen row has what it needs."""
+        picture, rows, below = self._halves.sizes()
+        wanted = self.detail.minimumHeight()
+        spare = self._halves.height() - 2 * self._halves.handleWidth() - picture - rows - below
+        if self._halves.isVisible() and (below != wanted or spare > 0):
+            self._halves.setSizes([picture, max(1, rows + below + spare - wanted), wanted])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -205,7 +214,7 @@ class TimelineScreen(Screen):
         rows.addWidget(self.chips)
         self._no_times = ElidedLabel("No row has a time: there is a list, but no picture.", "muted")
         rows.addWidget(self._no_times)
-        halves = QSplitter(Qt.Orientation.Vertical)
+        halves = self._halves = QSplitter(Qt.Orientation.Vertical)
         halves.setChildrenCollapsible(False)
         halves.addWidget(plot)
         below = QWidget()

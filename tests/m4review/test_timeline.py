@@ -575,7 +575,7 @@ def test_words_in_the_place_of_the_picture_are_in_sight(screen: TimelineScreen) 
 
 
 @pytest.mark.gui
-def test_with_fields_above_the_picture_gives_way_before_the_page_scrolls(
+def test_with_fields_above_picture_and_list_give_way_before_the_page_scrolls(
     screen: TimelineScreen,
 ) -> None:
     window = screen.window()
@@ -585,11 +585,13 @@ def test_with_fields_above_the_picture_gives_way_before_the_page_scrolls(
     settle(window)
     tall = screen.plot.height()
     assert tall > screen.plot.needed
+    both = tall + screen.events.height()
     screen.chooser.show()
     settle(window)
     window.resize(1366, 720)
     settle(window)
-    assert screen.plot.needed <= screen.plot.height() < tall
+    assert screen.plot.needed <= screen.plot.height() <= tall
+    assert screen.plot.height() + screen.events.height() < both
     assert screen.plot.sizeHint().height() == screen.plot.needed
 
 

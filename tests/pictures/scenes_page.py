@@ -40,6 +40,11 @@ def measures(stage: Stage) -> None:
     _page(stage, "everything", "weight")
 
 
+@scene("page-unit", "A column in another unit: axes of two scales, the ratio", "micromoles")
+def unit(stage: Stage) -> None:
+    _page(stage, "micromoles", "scr_min")
+
+
 @scene("page-near", "A column whose differences are near its tolerance", "everything")
 def near(stage: Stage) -> None:
     _page(stage, "everything", "uo_mlkghr_6hr")
