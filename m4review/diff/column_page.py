@@ -23,7 +23,7 @@ from m4review.app.jobs import Progress
 from m4review.app.widgets import ColumnScroll, ErrorPanel, button, clear, label
 from m4review.diff.charts import BarChart, Chart, CurveChart, HeatChart, Mark
 from m4review.diff.column_viewmodel import ColumnViewModel
-from m4review.diff.layout import Layout, percent
+from m4review.diff.layout import KeyStatus, Layout, percent
 from m4review.diff.matrix import MatrixTable
 from m4review.diff.valuetable import Row, ValueTable
 from m4review.diff.viewmodel import DiffViewModel
@@ -176,6 +176,7 @@ class ColumnPage(QWidget):
         self.rate.setText(percent(study.rate))
         self.words.setText(
             f"{study.matches:,} of {study.reference_rows:,} rows of the reference match. "
+            f"{self._as_scored(study)}"
             f"Compared as {scored.compared_as}{limit}."
         )
         self._statuses(study)
@@ -192,6 +193,18 @@ class ColumnPage(QWidget):
         left.append(partial(self.area.verticalScrollBar().setValue, place))
         self._left = left
         self._next.start()
+
+    def _as_scored(self, study: ColumnStudy) -> str:
+        """The other share that one meets: a score counts extra and duplicate rows, too."""
+        counts = self._diff.layout.key_counts
+        more = counts.get(KeyStatus.EXTRA, 0) + counts.get(KeyStatus.DUPLICATE, 0)
+        if not more:
+            return ""
+        rows = study.reference_rows + more
+        return (
+            f"The score also counts {more:,} extra or duplicate {'row' if more == 1 else 'rows'}: "
+            f"{study.matches:,} of {rows:,}, {study.matches / rows:.4f}. "
+        )
 
     def _draw_next(self) -> None:
         """One piece at a time: a chart takes a moment to make, and the window must stay alive."""

@@ -38,7 +38,7 @@ _OFFERED = 30
 
 _CHIPS: tuple[tuple[Kind, str, str, str], ...] = (
     (Kind.DIFFERENT, "≠", "different", "Rows with a cell whose two values differ"),
-    (Kind.NULL, "∅", "empty on one side", "Rows with a cell that only one side left empty"),
+    (Kind.NULL, "∅", "null on one side", "Rows with a cell that is null on one side only"),
     (Kind.MISSING, "−", "missing", "Rows that the agent's table lacks"),
     (Kind.EXTRA, "+", "extra", "Rows whose key the reference does not have"),
     (Kind.DUPLICATE, "×2", "duplicate", "Further agent rows of a key (only the first counts)"),

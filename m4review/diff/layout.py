@@ -41,9 +41,9 @@ CELL_WORDS: Mapping[CellStatus, str] = {
     CellStatus.EQUAL: "equal",
     CellStatus.NEAR: "equal within the tolerance",
     CellStatus.DIFFERENT: "different",
-    CellStatus.REFERENCE_NULL: "empty in the reference only",
-    CellStatus.AGENT_NULL: "empty in the agent's table only",
-    CellStatus.BOTH_NULL: "empty on both sides (a match)",
+    CellStatus.REFERENCE_NULL: "null in the reference only",
+    CellStatus.AGENT_NULL: "null in the agent's table only",
+    CellStatus.BOTH_NULL: "null on both sides (a match)",
     CellStatus.NO_AGENT: "the agent has no value here",
     CellStatus.NO_REFERENCE: "the reference has no such row",
 }

@@ -376,9 +376,9 @@ _SHORT = {
     CellStatus.EQUAL: "equal",
     CellStatus.NEAR: "within tolerance",
     CellStatus.DIFFERENT: "different",
-    CellStatus.REFERENCE_NULL: "empty in the reference only",
-    CellStatus.AGENT_NULL: "empty in the agent's only",
-    CellStatus.BOTH_NULL: "empty on both sides",
+    CellStatus.REFERENCE_NULL: "null in the reference only",
+    CellStatus.AGENT_NULL: "null in the agent's only",
+    CellStatus.BOTH_NULL: "null on both sides",
     CellStatus.NO_AGENT: "no agent value",
-    CellStatus.NO_REFERENCE: "no reference value",
+    CellStatus.NO_REFERENCE: "extra or duplicate row",
 }

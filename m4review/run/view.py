@@ -51,6 +51,7 @@ from m4review.run.words import (
     setting_words,
     state_words,
     took,
+    two_shares,
     when,
 )
 from m4review.trace.view import TracePane
@@ -417,6 +418,9 @@ class RunScreen(Screen):
         self._both = both
         left, right = QVBoxLayout(), QVBoxLayout()
         left.addWidget(label("Match rate by column", "heading"))
+        more = (results.extra_keys or 0) + (results.duplicate_keys or 0)
+        if more:
+            left.addWidget(label(two_shares(more), "muted", wrap=True))
         left.addLayout(self._columns(page))
         left.addSpacing(self.context.px(14))
         left.addWidget(label("Keys and errors", "heading"))

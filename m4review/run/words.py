@@ -121,6 +121,14 @@ def reward_words(reward: float | None) -> str:
     return f"{min(reward, 0.9999):.4f}"
 
 
+def two_shares(more: int) -> str:
+    """Why the match rate of a score is not the share that the diff shows."""
+    return (
+        f"Matching cells of the reference's rows and of {more:,} extra or duplicate "
+        f"{'row' if more == 1 else 'rows'}; the diff shows the share of the reference's rows alone."
+    )
+
+
 def strict_words(strict: bool | None) -> str:
     """Strict pass in words."""
     if strict is None:

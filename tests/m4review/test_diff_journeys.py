@@ -15,8 +15,9 @@ from PySide6.QtTest import QTest
 
 from engine import audit
 from m4review.app.window import MainWindow
-from m4review.diff.layout import CellStatus
+from m4review.diff.layout import CellStatus, KeyStatus
 from m4review.diff.view import DiffScreen
+from m4review.run.words import two_shares
 
 pytestmark = pytest.mark.gui
 ROWS = 3_000
@@ -329,3 +330,16 @@ def test_the_curve_tries_a_tolerance(window: MainWindow, screen: DiffScreen) -> 
         CellStatus.EQUAL, CellStatus.NEAR, CellStatus.BOTH_NULL, column=0
     )
     assert would == table.rows[-1].count
+
+
+def test_both_shares_of_a_column_are_named(window: MainWindow, screen: DiffScreen) -> None:
+    screen.show_page(0)
+    until(window, lambda: drawn(screen))
+    assert screen.page is not None
+    counts = screen.model.layout.key_counts
+    more = counts.get(KeyStatus.EXTRA, 0) + counts.get(KeyStatus.DUPLICATE, 0)
+    rows = screen.model.layout.reference_rows + more
+    assert more > 0
+    assert f"The score also counts {more:,} extra or duplicate rows" in screen.page.words.text()
+    assert f"of {rows:,}, " in screen.page.words.text()
+    assert f"{more:,} extra or duplicate rows" in two_shares(more)
