@@ -6,6 +6,8 @@ from m4review.app.links import Place
 from pictures.registry import scene
 from pictures.stage import Stage
 
+_MANY_WINDOWS = "35044342"
+"""A stay of the open demo whose suspicion rests on many windows."""
 _PANELS = ("value", "arithmetic", "agent")
 
 
@@ -75,9 +77,10 @@ def time(stage: Stage) -> None:
 @scene("timeline-windows", "Many windows: folded, a row with its rule, unfolded", "other_zone",
        alone=True)  # fmt: skip
 def windows(stage: Stage) -> None:
-    row = stage.row_of("other_zone", "sofa_time", "different")
-    stage.go(Place("timeline", stage.runs["other_zone"], row, column="sofa_time"))
+    row = stage.row_of("other_zone", "suspected_infection_time", key=_MANY_WINDOWS)
+    stage.go(Place("timeline", stage.runs["other_zone"], row, column="suspected_infection_time"))
     screen = stage.timeline
+    assert screen.plot.foldable, "this value has few windows"
     stage.shot("folded")
     page = screen.model.page
     assert page is not None

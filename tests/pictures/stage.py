@@ -173,8 +173,8 @@ class Stage:
         """Index of a scored column of the diff that is open."""
         return _of(self.diff.model.layout, name).index
 
-    def row_of(self, run: str, column: str, status: str = "different") -> int:
-        """The first row of a run's diff whose cell has that status.
+    def row_of(self, run: str, column: str, status: str = "different", key: str = "") -> int:
+        """The first row of a run's diff whose cell has that status; one of `key` goes before.
 
         Raises:
             AssertionError: there is none.
@@ -186,13 +186,13 @@ class Stage:
             scored = _of(file.layout, column)
             with file.cursor() as cursor:
                 found = cursor.execute(
-                    f"SELECT min(row) FROM diff WHERE {scored.status} = ?",
-                    [CELL_WORDS.index(status)],
+                    f"SELECT row FROM diff WHERE {scored.status} = ? "
+                    "ORDER BY CAST(k0 AS VARCHAR) <> ?, row LIMIT 1",
+                    [CELL_WORDS.index(status), key],
                 ).fetchone()
         finally:
             file.close()
-        assert found is not None
-        assert found[0] is not None, f"no cell of {column} is {status}"
+        assert found is not None, f"no cell of {column} is {status}"
         return int(found[0])
 
     # --- the camera
