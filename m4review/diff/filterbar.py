@@ -88,6 +88,7 @@ class FilterBar(QWidget):
         self.chips: dict[Kind, QPushButton] = {}
         self._tools: tuple[QWidget, ...] = ()
         self._tools_above = False
+        self._chosen_above = False
         self._build()
         self._wire()
 
@@ -155,6 +156,25 @@ class FilterBar(QWidget):
         for each in tools:
             self._second.addWidget(each)
 
+    def _place_chosen(self) -> None:
+        """The chip of chosen rows shares the first line where all has room in it."""
+        spacing = self._first.spacing()
+        wide = self.chosen.sizeHint().width() + spacing
+        needed = self._first.minimumSize().width() + wide
+        if self._chosen_above:
+            needed -= wide
+        if not self._tools_above:
+            needed += sum(each.sizeHint().width() + spacing for each in self._tools)
+        above = not self.chosen.isHidden() and needed <= self.width()
+        if above == self._chosen_above:
+            return
+        self._chosen_above = above
+        (self._second if above else self._first).removeWidget(self.chosen)
+        if above:
+            self._first.insertWidget(self._first.indexOf(self.clear), self.chosen)
+        else:
+            self._second.addWidget(self.chosen)
+
     def _place_tools(self) -> None:
         spacing = self._first.spacing()
         needed = self._first.minimumSize().width() + (0 if self._tools_above else spacing)
@@ -171,6 +191,7 @@ class FilterBar(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place_tools()
+        self._place_chosen()
         self._need_height()
 
     def _need_height(self) -> None:
@@ -183,7 +204,8 @@ class FilterBar(QWidget):
         if self._tools_above:
             spacing = self._first.spacing()
             tools = sum(each.sizeHint().width() + spacing for each in self._tools)
-            hint.setWidth(max(self._second.minimumSize().width(), hint.width() - tools))
+            chosen = self.chosen.sizeHint().width() + spacing if self._chosen_above else 0
+            hint.setWidth(max(self._second.minimumSize().width(), hint.width() - tools - chosen))
         return hint
 
     def set_layout_of(self, layout: Layout) -> None:
@@ -248,6 +270,7 @@ class FilterBar(QWidget):
         self.chosen.setVisible(query.chosen is not None)
         if query.chosen is not None:
             self._put(self.chosen, query.chosen.words, "of this kind")
+        self._place_chosen()
         self.clear.setEnabled(not query.plain or query.column is not None)
         self._count()
 

@@ -712,3 +712,24 @@ def test_why_an_output_could_not_be_compared_stands_above_its_rows(
     window.go(Place("diff", "another-run"))
     settle(window)
     assert diff.judged.isHidden()
+
+
+def test_the_chip_of_chosen_rows_pushes_nothing_onto_a_third_line(
+    window: MainWindow, screen: DiffScreen
+) -> None:
+    window.resize(1366, 900)
+    settle(window)
+    before = screen.next.mapTo(window, QPoint()).y()
+    screen.model.show_rows("s0 = 2", "explained by: Another unit", column=0)
+    settle(window)
+    filters = screen.filters
+    assert filters.chosen.isVisible()
+    assert filters.chosen.geometry().center().y() == filters.clear.geometry().center().y()
+    assert screen.next.mapTo(window, QPoint()).y() == before
+    window.resize(window.minimumSize())
+    settle(window)
+    assert filters.chosen.geometry().center().y() > filters.clear.geometry().center().y()
+    assert filters.width() <= window.width()
+    screen.model.drop_chosen()
+    settle(window)
+    assert filters.chosen.isHidden()
