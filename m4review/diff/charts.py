@@ -296,7 +296,9 @@ class HeatChart(Chart):
         self.plot.addItem(pg.PlotDataItem([begin, end], [begin * ratio, end * ratio], pen=pen))
         if self._x == self._y and self._ratio is None:
             return
-        name = pg.TextItem(words, color=QColor(theme.text), anchor=(1, 1))
+        # Above the line; where it ends at the upper edge, left of it.
+        at_top = end * ratio > y.low + 0.9 * self._bins * y.step
+        name = pg.TextItem(words, color=QColor(theme.text), anchor=(1.6, 0) if at_top else (1, 1))
         name.setFont(self.font())
         name.setPos(end, end * ratio)
         self.plot.addItem(name)
