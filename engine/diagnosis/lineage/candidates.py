@@ -14,6 +14,7 @@ from engine.diagnosis.lineage.leaves import STATEMENTS, Leaf
 from engine.diagnosis.lineage.lookups import OUTER, Lookup
 from engine.diagnosis.lineage.model import EPOCH, Value, Window
 from engine.diagnosis.lineage.scope import ROW
+from engine.diagnosis.lineage.unmet import Unmet
 
 ELSEWHERE = (
     "took no part: it is of another time, specimen or episode, makes no value, or another row goes "
@@ -66,7 +67,7 @@ class Looked:
 def candidates(
     con: duckdb.DuckDBPyConnection,
     leaves: Mapping[Leaf, Spans],
-    unmet: Mapping[Leaf, Mapping[int, str]],
+    unmet: Mapping[Leaf, Unmet],
     *,
     admission: Value = None,
     others: Set[int] = frozenset(),
@@ -76,7 +77,7 @@ def candidates(
     Args:
         con: holds the base tables with addresses.
         leaves: what the cell rests on, with the spans of time of every way there.
-        unmet: by leaf, conditions further up that rows do not meet (`unmet_on_the_way`).
+        unmet: by leaf, what refuses rows further up (`unmet_on_the_way`).
         admission: ``hadm_id`` of the cell's row; None where it is not known.
         others: addresses of other patients' rows, which are not looked into.
     """
@@ -91,7 +92,9 @@ def candidates(
             known = parts.get(address)
             columns = tuple(dict.fromkeys((*(known.columns if known else ()), column)))
             failed = row.unlisted or row.failed
-            why = failed or why_not(row.time, spans) or unmet[leaf].get(address, row.elsewhere)
+            known_of = unmet[leaf]
+            outside = "" if address in known_of.strangers else why_not(row.time, spans)
+            why = failed or outside or known_of.rules.get(address, row.elsewhere)
             part = Part("rejected" if failed else "outside", why, columns)
             if known is not None and _tells(known) >= _tells(part):
                 part = Part(known.role, known.rule, columns)

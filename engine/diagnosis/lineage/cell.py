@@ -28,7 +28,7 @@ from engine.diagnosis.lineage.model import EPOCH, CellLineage, Value, Window
 from engine.diagnosis.lineage.scope import NOTHING, ROW, Relation, hidden, joined
 from engine.diagnosis.lineage.similar import Read, similar
 from engine.diagnosis.lineage.steps import steps
-from engine.diagnosis.lineage.unmet import unmet_on_the_way
+from engine.diagnosis.lineage.unmet import of_another, unmet_on_the_way
 from engine.diagnosis.lineage.ways import Ways
 from engine.diagnosis.lineage.windows import pictured, windows
 from engine.references import find_target
@@ -79,7 +79,8 @@ def trace_cell(
         beside = cell.beside(con)
         job.progress("lineage", 3, 4, "Computing it again from the rows found")
         before = set(entered)
-        decisive, entered, verified = cell.fewest(decisive, entered, looked, value, others)
+        strange = others.union(*(of_another(ways, t, whose) for t in part.recorded))
+        decisive, entered, verified = cell.fewest(decisive, entered, looked, value, strange)
         parts = looked.placed(decisive, entered, beside)
         unknown = frozenset(a for a, p in parts.items() if p.rule == ELSEWHERE)
         for address, rule in lost(ways, block, column, part.columns, key, rows=unknown).items():
@@ -166,15 +167,16 @@ class _Cell:
         entered: set[int],
         looked: Looked,
         value: Value,
-        others: Set[int],
+        strange: Set[int],
     ) -> tuple[set[int], set[int], bool]:
         """The fewest rows, of some choices, that give the value again.
 
         A specimen's or a time's other measurements stand only for its being there: mostly the
         cell's own items say that too. So do rows that something on every way refuses: they only
-        show that a code or a score is there at all. Where a row that is left out would change its
-        neighbours (the culture that an earlier antibiotic belongs to), the patient's other rows of
-        that table have to be there as well: then they count as entered.
+        show that a code or a score is there at all, and rows of other patients, stays or admissions
+        (`strange`). Where a row that is left out would change its neighbours (the culture that an
+        earlier antibiotic belongs to), the patient's other rows of that table have to be there as
+        well: then they count as entered.
 
         Returns:
             Decisive rows, entered rows, and whether they give the value.
@@ -182,10 +184,11 @@ class _Cell:
         frame = {a for a in decisive if self.part.unpack(a)[0] in FRAME}
         core = (decisive & looked.free) | frame
         witnesses = {a for a in core - frame if _only_says_when(looked.parts[a])}
-        own = decisive - others
+        witnesses |= decisive & strange
+        own = decisive - strange
         for enough, doubtful in (
-            (core, witnesses),
-            (own, own - core | witnesses),
+            (core, core & witnesses),
+            (own, own & (decisive - core | witnesses)),
             (decisive, decisive - core | witnesses),
         ):
             if self.again(enough) == [value]:

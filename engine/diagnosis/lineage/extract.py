@@ -66,15 +66,19 @@ class Extract:
     data: Mapping[str, pa.Table]
     """Their rows, with ``row__p`` where they have addresses."""
 
+    @property
+    def recorded(self) -> tuple[str, ...]:
+        """The tables whose rows have addresses."""
+        return tuple(table for table in self.tables if not is_dictionary(table))
+
     def relations(self) -> dict[str, Relation]:
         """The base tables as the annotation sees them."""
         return {t: Relation(self.columns.of(t), not is_dictionary(t)) for t in self.tables}
 
     def addresses(self) -> Iterator[int]:
         """Those of all rows."""
-        for table in self.tables:
-            if not is_dictionary(table):
-                yield from pc.list_flatten(self.data[table][ROW]).to_pylist()
+        for table in self.recorded:
+            yield from pc.list_flatten(self.data[table][ROW]).to_pylist()
 
     def of_others(self, person: int) -> frozenset[int]:
         """Addresses of rows that only say what counts, and are not this patient's."""

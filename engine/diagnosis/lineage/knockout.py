@@ -50,14 +50,16 @@ class Trials:
     """Its cancel is looked for."""
 
     def needed(self, refused: Set[int]) -> set[int]:
-        """Those rows without which the cell has another value, or is not there.
+        """Those rows without each of which the cell has another value, or is not there.
 
         Any two rows are parted by some of the groups that are left out together, so that a row is
-        found although another, which it keeps out, is among the rows.
+        found although another, which it keeps out, is among the rows. Rows that change the cell
+        only when several are gone are not told: each is refused for a reason that holds.
         """
         found: set[int] = set()
+        left = set(refused)
         for _ in range(_ROUNDS):
-            groups = list(_groups(sorted(refused - found)))
+            groups = list(_groups(sorted(left)))
             changed = self.changing(groups)
             if not changed:
                 break
@@ -66,10 +68,11 @@ class Trials:
             least = self._least(sorted(groups[smallest]))
             if not least:
                 break
-            found |= least
+            found |= {least[number] for number in self.changing([{row} for row in least])}
+            left -= set(least)
         return found
 
-    def _least(self, group: Sequence[int]) -> set[int]:
+    def _least(self, group: Sequence[int]) -> list[int]:
         """As few rows of a group as still change the cell; empty where that cannot be told."""
         kept: list[int] = []
         left = list(group)
@@ -86,9 +89,9 @@ class Trials:
                     low = steps[-1]
             kept.append(left[high - 1])
             if self.changing([set(kept)]):
-                return set(kept)
+                return kept
             left = left[: high - 1]
-        return set()
+        return []
 
     def changing(self, groups: Sequence[Set[int]]) -> list[int]:
         """Numbers of the groups that, each left out alone, change the cell."""

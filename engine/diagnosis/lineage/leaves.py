@@ -294,14 +294,15 @@ def _equals(block: Block, condition: exp.Expr) -> Iterator[tuple[tuple[str, str]
         plain = isinstance(condition.this, exp.Column) and isinstance(
             condition.expression, exp.Column
         )
-        if plain and all(len(s) == 1 and _says_whose_or_when(s[0][1]) for s in sides):
+        if plain and all(len(s) == 1 and (s[0][1] in PERSON or says_when(s[0][1])) for s in sides):
             ((left,), (right,)) = sides
             yield left, right
             yield right, left
 
 
-def _says_whose_or_when(name: str) -> bool:
-    return name in PERSON or any(part in name for part in _PLACES)
+def says_when(name: str) -> bool:
+    """Is a column of that name a time?"""
+    return any(part in name for part in _PLACES)
 
 
 def _asking(passage: Passage) -> Trail:

@@ -19,7 +19,7 @@ from sqlglot import exp
 from engine.diagnosis.lineage.blocks import Block, conjuncts
 from engine.diagnosis.lineage.conditions import NOT_MET, text_of
 from engine.diagnosis.lineage.frames import filled
-from engine.diagnosis.lineage.leaves import Leaf, Passage, Trail
+from engine.diagnosis.lineage.leaves import Leaf, Passage, Trail, says_when
 from engine.diagnosis.lineage.lookups import PERSON
 from engine.diagnosis.lineage.lost import BEFORE_IT
 from engine.diagnosis.lineage.model import Value
@@ -36,9 +36,20 @@ _Refused = dict[int, str]
 """Address to why the row was refused."""
 
 
+@dataclass(frozen=True)
+class Unmet:
+    """What is known of the rows of a leaf that some condition refuses on every way."""
+
+    rules: Mapping[int, str] = field(default_factory=dict)
+    """By address the condition."""
+    strangers: frozenset[int] = frozenset()
+    """Of these the rows that are refused everywhere for being of another stay or admission: that
+    they also lie outside of the window is no matter."""
+
+
 def unmet_on_the_way(
     ways: Ways, trails: Mapping[Leaf, Iterable[Trail]], key: Mapping[str, Value]
-) -> dict[Leaf, _Refused]:
+) -> dict[Leaf, Unmet]:
     """By leaf, address to the first condition that a row does not meet on each way to the cell.
 
     Args:
@@ -49,17 +60,22 @@ def unmet_on_the_way(
     asked = _Asked(ways, key)
     own: dict[str, set[int]] = {}
     foreign: dict[str, set[int]] = {}
-    found: dict[Leaf, _Refused] = {}
+    found: dict[Leaf, Unmet] = {}
     for number, (leaf, each) in enumerate(trails.items()):
         done = 2 + number / len(trails)
         ways.job.progress("lineage", done, 4, "Looking at the rows that did not enter")
         if leaf.table not in own:
             own[leaf.table] = _of_the_stay(ways, leaf.table, key)
-            foreign[leaf.table] = _of_another(ways, leaf.table, key)
+            foreign[leaf.table] = of_another(ways, leaf.table, key)
         refused = [
             _of_table(ways, leaf.table, asked.on(trail, foreign[leaf.table])) for trail in each
         ]
-        found[leaf] = _by_all(refused, own[leaf.table]) if refused else {}
+        rules = _by_all(refused, own[leaf.table]) if refused else {}
+        told = set[str]().union(*asked.whose.values())
+        strangers = foreign[leaf.table] & rules.keys()
+        found[leaf] = Unmet(
+            rules, frozenset(a for a in strangers if all(each[a] in told for each in refused))
+        )
     return found
 
 
@@ -83,7 +99,7 @@ def _of_the_stay(ways: Ways, table: str, key: Mapping[str, Value]) -> set[int]:
     return {int(address) for (address,) in rows}
 
 
-def _of_another(ways: Ways, table: str, key: Mapping[str, Value]) -> set[int]:
+def of_another(ways: Ways, table: str, key: Mapping[str, Value]) -> set[int]:
     """Rows that themselves say that they are of another stay or admission."""
     names = [n for n in _WHOSE if n in ways.columns(table) and key.get(n) is not None]
     if not names:
@@ -324,11 +340,18 @@ class _Asked:
         if part == "having":
             # Of the row itself only: what a window lent it from its neighbours is in their groups.
             what = f"flatten(list({passage.alias}.{ROW}))"
-        with_, body = ways.body(block, part)
+        # Of the cell's stay or order; where that is not known, what no row leaves out.
+        mine = [
+            exp.NullSafeEQ(this=block.outputs[name].copy(), expression=exp.convert(value))
+            for name, value in self.key.items()
+            if name in block.outputs
+            and not says_when(name)
+            and not block.outputs[name].find(exp.Window, exp.AggFunc)
+        ]
+        with_, body = ways.body(block, part, more=mine)
+        kept = f"SELECT unnest(a) FROM (SELECT {what} AS a {body} {part} "  # noqa: S608
         return self._addresses(
-            f"{with_} SELECT DISTINCT unnest(a) FROM (SELECT {what} AS a "  # noqa: S608
-            f"{body} {part} NOT coalesce(({test}), FALSE))",
-            [],
+            f"{with_} {kept} NOT coalesce(({test}), FALSE)) EXCEPT {kept} ({test}))", []
         )
 
 

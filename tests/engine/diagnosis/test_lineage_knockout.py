@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -61,7 +62,7 @@ def test_a_row_among_many_is_found_by_few_trials(home_dir: Path):
     assert needed(home_dir, FIRST_DEVICE, rows, None) == {150}
 
 
-def test_rows_that_only_together_keep_another_out(home_dir: Path):
+def test_rows_that_only_together_keep_another_out_are_not_told_alone(home_dir: Path):
     sql = f"""
         SELECT s.stay_id, max(s.value) AS value
         FROM {HERE} AS s
@@ -69,14 +70,16 @@ def test_rows_that_only_together_keep_another_out(home_dir: Path):
             OR s.value = 5
         GROUP BY s.stay_id
     """
-    assert needed(home_dir, sql, charted(5, 9, -1, 7, -1), 5) >= {0, 2, 4}
+    assert needed(home_dir, sql, charted(5, 9, -1, 7, -1), 5) == {0}
     assert needed(home_dir, sql, charted(5, 9, -1, 7), 5) == {0, 2}
+    many = [5, *[9] * 40, -1, *[7] * 40, -1, -1]
+    assert needed(home_dir, sql, charted(*many), 5) == {0}
 
 
 def test_what_does_not_matter_is_not_needed(home_dir: Path):
     sql = f"SELECT stay_id, max(value) AS value FROM {HERE} GROUP BY stay_id"
     assert needed(home_dir, sql, charted(3.5, 1.0, 2.0), 3.5) == {0}
-    assert needed(home_dir, sql, charted(3.5, 3.5), 3.5) == {0, 1}  # its row needs one of them
+    assert needed(home_dir, sql, charted(3.5, 3.5), 3.5) == set()  # one of them will do
 
 
 @pytest.mark.shared_data
@@ -123,6 +126,65 @@ def test_a_score_that_stops_an_older_one_from_being_carried_on_counts_as_entered
     role, rule = role_and_rule(mimic_built, "apsiii-24h", {"stay_id": 33383124}, "apsiii", 243515)
     assert role == "entered"
     assert rule.startswith(f"{KEEPS_OUT}: itself another row goes before it: ROW_NUMBER() OVER ")
+
+
+@pytest.mark.shared_data
+def test_of_rows_that_matter_only_together_none_is_told_to_matter(mimic_built: Home):
+    """Four totals of the day are the same: to leave one out changes nothing."""
+    cell = trace_cell(
+        mimic_built, "mimic-demo", "gcs-24h", {"stay_id": 39061571}, "gcs_min", job=SimpleJob()
+    )
+    assert cell.value == 15
+    four = {597819, 597958, 598173, 598391}
+    told = {e.row: e.rule for e in cell.events if e.table == HERE and e.row in four}
+    assert set(told) == four
+    assert not [rule for rule in told.values() if rule.startswith(KEEPS_OUT)]
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    ("key", "column", "row"),
+    [
+        ({"subject_id": 10037975, "ab_id": 2}, "positive_culture", 338),
+        ({"subject_id": 10018423, "ab_id": 2}, "positive_culture", 126),
+        ({"subject_id": 10015860, "ab_id": 37}, "culture_time", 736),
+    ],
+)
+def test_a_culture_that_is_first_for_its_own_order_is_not_told_to_be_behind(
+    mimic_built: Home, key: Mapping[str, Value], column: str, row: int
+):
+    """It is behind another one for other orders only."""
+    cell = trace_cell(
+        mimic_built, "mimic-demo", "suspicion-infection", key, column, job=SimpleJob()
+    )
+    (culture,) = [e for e in cell.events if e.table.endswith("microbiologyevents") and e.row == row]
+    assert culture.rule
+    assert not culture.rule.startswith("another row goes before it")
+
+
+@pytest.mark.shared_data
+def test_no_other_stay_is_decisive_where_the_value_does_without_it(mimic_built: Home):
+    cell = trace_cell(
+        mimic_built, "mimic-demo", "sepsis3", {"stay_id": 35146796},
+        "suspected_infection_time", job=SimpleJob(),
+    )  # fmt: skip
+    assert cell.verified
+    stays = [e for e in cell.events if e.table.endswith("icustays") and e.role == "decisive"]
+    assert len(stays) == 1
+    assert 7601 not in {
+        e.row for e in cell.events if e.table.endswith("prescriptions") and e.role == "decisive"
+    }
+
+
+@pytest.mark.shared_data
+def test_a_row_of_another_stay_outside_of_the_window_is_told_by_its_stay(mimic_built: Home):
+    at = datetime(2150, 3, 26, 8)  # noqa: DTZ001 - source times have no zone
+    key = {"stay_id": 35889503, "charttime": at}
+    cell = trace_cell(
+        mimic_built, "mimic-demo", "urine-output-rate", key, "weight", job=SimpleJob()
+    )
+    weights = [e.rule for e in cell.events if "Weight" in e.item and e.role == "outside"]
+    assert sum(rule.startswith("of another stay: ") for rule in weights) >= 11
 
 
 @pytest.mark.shared_data

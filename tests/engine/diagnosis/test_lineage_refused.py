@@ -451,7 +451,7 @@ def test_what_a_filter_refuses_and_what_made_it_refuse_are_followed(
     vent = by_table["mimiciv_icu.procedureevents"]
     assert ("true", "value = 'on'") in vent.rules
     unmet = unmet_on_the_way(Ways(con, part, SimpleJob()), trails, {"stay_id": 1})
-    refused = unmet[by_table["mimiciv_hosp.labevents"]]
+    refused = unmet[by_table["mimiciv_hosp.labevents"]].rules
     assert {address & 0xFF: rule for address, rule in refused.items() if address >> 40 == 0} == {
         2: "not met: NOT is_ventilated"
     }
