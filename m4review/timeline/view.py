@@ -75,9 +75,10 @@ class TimelineScreen(Screen):
             tip="Show the row in the diff",
         )  # fmt: skip
         self.why_button = button(
-            context, "What went wrong", self._why, icon="stethoscope",
-            tip="What the mismatches of this run have in common (Ctrl+E)",
+            context, "Why?", self._why, icon="stethoscope",
+            tip="What went wrong: what the mismatches of this run have in common (Ctrl+E)",
         )  # fmt: skip
+        self.why_button.setAccessibleName("What went wrong")
         self.chips = RoleChips(context)
         self.plot = Timeline(context)
         self.events = EventList(context)

@@ -25,6 +25,7 @@ from engine.diagnosis.lineage.candidates import why_not
 from engine.diagnosis.lineage.cell import of_row, used
 from engine.diagnosis.lineage.events import SHAPES
 from engine.diagnosis.lineage.extract import Extract, extract, is_dictionary
+from engine.diagnosis.lineage.knockout import KEEPS_OUT
 from engine.diagnosis.lineage.model import EPOCH
 from engine.diagnosis.lineage.scope import Relation
 from engine.references import find_target, list_targets
@@ -146,7 +147,8 @@ def test_a_cell_is_traced(request: pytest.FixtureRequest, target: str):
     assert (traced.value, traced.verified, traced.notes) == (row[column], True, ())
     assert any(event.role == "decisive" for event in traced.events)
     for event in traced.events:
-        assert bool(event.rule) == (event.role in ("outside", "rejected", "missed"))
+        told = event.role in ("outside", "rejected", "missed") or event.rule.startswith(KEEPS_OUT)
+        assert bool(event.rule) == told
     stamps = [event.start for event in traced.events if event.start]
     assert stamps == sorted(stamps)
 
