@@ -35,11 +35,12 @@ def report(diagnosis: Diagnosis) -> str:
     if not diagnosis.ranked:
         lines.append("  No hypothesis fits.")
     lines += [*_by_key(diagnosis, told), *_by_column(told), *_segments(told)]
-    if diagnosis.proposals:
+    if proposals := _listed(told, "proposals"):
         lines += ["", "Whose fault it may be (for you to decide)"]
-        for number, p in enumerate(diagnosis.proposals, start=1):
-            lines.append(f"{number:3}. {p.fault}: {p.words}")
-            lines += [f"    {c.whose}: {c.text} ({c.where})" for c in p.clues]
+        for number, p in enumerate(proposals, start=1):
+            lines.append(f"{number:3}. {p['fault']}: {p['words']}")
+            # As exported: an agent's SQL may name values and keys.
+            lines += [f"    {c['whose']}: {c['text']} ({c['where']})" for c in p["clues"]]
     lines += ["", *(f"note  {note}" for note in diagnosis.notes)]
     if _is_held_back(told):
         lines.append(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 from engine import audit
+from engine.base.errors import UsageError
 from engine.catalogue.task import find_task
 from engine.cli.context import CliContext, existing, pass_context
 from engine.cli.score import reference_of, scratch_of
@@ -36,6 +37,21 @@ def _told(
         context.home, "export.diff", source=source, object=target.name, facts={"task": task}
     ) as told:
         yield told
+
+
+def _check_target(target: Path, compared: Iterable[Path]) -> None:
+    """Nothing that is compared is written over.
+
+    Raises:
+        UsageError: the target is one of the files, or a folder.
+    """
+    if target.is_dir():
+        raise UsageError("The file to write is a folder.", todo="Give --out the name of a file.")
+    if any(target.exists() and each.exists() and target.samefile(each) for each in compared):
+        raise UsageError(
+            "The file to write is one of the two that are compared.",
+            todo="Give --out another name.",
+        )
 
 
 @click.command()
@@ -74,6 +90,7 @@ def command(
     target = existing(out)
     export_form(target)
     against = reference_of(context, found, source, reference)
+    _check_target(target, (existing(output), against))
     scratch = scratch_of(context, source)
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)

@@ -104,12 +104,18 @@ def test_of_a_file_in_a_runs_folder_it_is_known_what_the_agent_had(
         "agent": "script", "given_files": {"instruction.md": "0"},
     }  # fmt: skip
     (folder / "result.json").write_text(json.dumps(record))
-    (folder / "agent" / "flawed.sql").write_text("SELECT endtime + INTERVAL 1 HOUR AS endtime")
+    (folder / "agent" / "flawed.sql").write_text(
+        "SELECT endtime + INTERVAL 1 HOUR AS endtime WHERE stay_id <> 39765412"
+    )
     assert run([*call, "--json"]) == 0
     known = json.loads(capsys.readouterr().out)
     assert not any("taken as given" in note for note in known["notes"])
     clues = [clue for p in known["proposals"] for clue in p["clues"]]
     assert any("INTERVAL 1 HOUR" in c["text"] for c in clues if c["about"] == "agent")
+    assert run(call) == 0
+    said = "".join(capsys.readouterr())
+    assert "INTERVAL 1 HOUR" in said
+    assert "39765412" not in said + json.dumps(known)  # a key in the agent's SQL
     assert all("not given to this run" in c["where"] for c in clues if c["about"] == "skill")
     (folder / "result.json").write_text(json.dumps({**record, "task": "another"}))
     assert run([*call, "--json"]) == 0

@@ -133,6 +133,23 @@ def test_diff_writes_what_the_ending_says(
     assert not (tmp_path / "a.xlsx").exists()
 
 
+def test_diff_writes_over_nothing_that_it_compares(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, reference = files
+    before = output.read_bytes(), reference.read_bytes()
+    link = tmp_path / "link.csv"
+    link.symlink_to(output)
+    (tmp_path / "folder.csv").mkdir()
+    call = ["diff", "mimic-ventilation", str(output), "--reference", str(reference), "--out"]
+    for out in (output, reference, link):
+        assert run([*call, str(out)]) == 2
+        assert "one of the two that are compared" in capsys.readouterr().err
+    assert run([*call, str(tmp_path / "folder.csv")]) == 2
+    assert "is a folder" in capsys.readouterr().err
+    assert (output.read_bytes(), reference.read_bytes()) == before
+
+
 def test_the_next_step_is_named_to_people_alone(
     files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
