@@ -79,8 +79,10 @@ def trace_cell(
         beside = cell.beside(con)
         job.progress("lineage", 3, 4, "Computing it again from the rows found")
         before = set(entered)
-        strange = others.union(*(of_another(ways, t, whose) for t in part.recorded))
-        decisive, entered, verified = cell.fewest(decisive, entered, looked, value, strange)
+        foreign = set[int]().union(*(of_another(ways, t, whose) for t in part.recorded)) - others
+        decisive, entered, verified = cell.fewest(
+            decisive, entered, looked, value, others=others, foreign=foreign
+        )
         parts = looked.placed(decisive, entered, beside)
         unknown = frozenset(a for a, p in parts.items() if p.rule == ELSEWHERE)
         for address, rule in lost(ways, block, column, part.columns, key, rows=unknown).items():
@@ -167,16 +169,18 @@ class _Cell:
         entered: set[int],
         looked: Looked,
         value: Value,
-        strange: Set[int],
+        *,
+        others: Set[int],
+        foreign: Set[int],
     ) -> tuple[set[int], set[int], bool]:
         """The fewest rows, of some choices, that give the value again.
 
         A specimen's or a time's other measurements stand only for its being there: mostly the
         cell's own items say that too. So do rows that something on every way refuses: they only
-        show that a code or a score is there at all, and rows of other patients, stays or admissions
-        (`strange`). Where a row that is left out would change its neighbours (the culture that an
-        earlier antibiotic belongs to), the patient's other rows of that table have to be there as
-        well: then they count as entered.
+        show that a code or a score is there at all, and rows of other patients (`others`), stays or
+        admissions (`foreign`). Where a row that is left out would change its neighbours (the
+        culture that an earlier antibiotic belongs to), the patient's other rows of that table have
+        to be there as well: then they count as entered.
 
         Returns:
             Decisive rows, entered rows, and whether they give the value.
@@ -184,16 +188,12 @@ class _Cell:
         frame = {a for a in decisive if self.part.unpack(a)[0] in FRAME}
         core = (decisive & looked.free) | frame
         witnesses = {a for a in core - frame if _only_says_when(looked.parts[a])}
-        witnesses |= decisive & strange
-        own = decisive - strange
-        for enough, doubtful in (
-            (core, core & witnesses),
-            (own, own & (decisive - core | witnesses)),
-            (decisive, decisive - core | witnesses),
-        ):
+        doubtful = decisive - core | witnesses | decisive & (foreign | others)
+        own = decisive - others
+        for enough in (core, own - foreign, own, decisive):
             if self.again(enough) == [value]:
                 # What is of one item lies together, to be left out together.
-                order = sorted(doubtful, key=lambda a: (looked.columns_of(a), a))
+                order = sorted(doubtful & enough, key=lambda a: (looked.columns_of(a), a))
                 kept = self._without(enough, order, value)
                 return kept, entered | (decisive & looked.free) - kept, True
         wider = decisive | entered

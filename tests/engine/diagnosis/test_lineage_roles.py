@@ -275,3 +275,20 @@ def test_what_a_filter_leaves_out_is_told_by_the_filter(home_dir: Path, sql: str
             rows=frozenset(part.addresses()),
         )
     assert {part.unpack(a)[1]: told for a, told in found.items()}[0] == rule
+
+
+@pytest.mark.shared_data
+def test_rows_of_other_patients_are_not_shown_where_those_of_other_admissions_are_needed(
+    mimic_built: Home,
+):
+    """The number of an order counts the patient's orders before it, of earlier admissions too."""
+    key = {"subject_id": 10021487, "ab_id": 31}
+    cell = traced(mimic_built, "suspicion-infection", key, "suspected_infection")
+    ordered = {e.row for e in cell.events if e.table.endswith("prescriptions")}
+    own = numbers(
+        mimic_built,
+        "SELECT rowid FROM mimiciv_hosp.prescriptions WHERE subject_id = ?",
+        10021487,
+    )
+    assert len(ordered) == 31
+    assert ordered <= own
