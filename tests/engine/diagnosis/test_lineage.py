@@ -52,7 +52,11 @@ def rounds_of_cells(con: duckdb.DuckDBPyConnection, whole: Extract, columns: lis
         ids = "mimiciv_icu.icustays" if "stay_id" in key else "mimiciv_hosp.admissions"
         name = "stay_id" if "stay_id" in key else "hadm_id"
         people = f"(SELECT any_value(i.subject_id) FROM {ids} AS i WHERE i.{name} = t.{name})"
-    rows = con.execute(f"SELECT t.rowid, {people} FROM main.target AS t ORDER BY 1").fetchall()
+    # Always the same cells: the order of the table's rows is by chance.
+    order = ", ".join(f"t.{name}" for name in key)
+    rows = con.execute(
+        f"SELECT t.rowid, {people} FROM main.target AS t ORDER BY {order}"
+    ).fetchall()
     chance = random.Random(f"{whole.target.name}")
     left = CELLS
     while left > 0:
