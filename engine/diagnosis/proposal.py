@@ -168,15 +168,7 @@ def _not_there(
     is_unsaid = bool(columns) and not asked
     if is_unsaid:
         words += " Nothing that this run was given was found to ask for it."
-    return Proposal(
-        fault="instruction" if is_unsaid else "agent",
-        words=words,
-        columns=signature.columns,
-        signature=signature.id,
-        clues=tuple(clues),
-        rows=signature.rows,
-        title=signature.title,
-    )
+    return _proposal(signature, "instruction" if is_unsaid else "agent", words, clues)
 
 
 def _missing_keys(task: Task, said: str) -> tuple[str, ...]:
@@ -204,6 +196,10 @@ def _one(
     undefined = _undefined(task, signature)
     clues += undefined
     fault, words = _decide(signature, said, unseen, bool(undefined), bool(agent))
+    return _proposal(signature, fault, words, clues)
+
+
+def _proposal(signature: Signature, fault: Fault, words: str, clues: Iterable[Clue]) -> Proposal:
     return Proposal(
         fault=fault,
         words=words,

@@ -246,7 +246,7 @@ class _Walk:
             (alias, name)
             for condition in asked
             for alias, name in at.columns(condition)
-            if not any(part in name for part in _PLACES)
+            if not says_when(name)
             and name not in PERSON
             and name != "hr"
             and self._computed(at, alias, name)
@@ -362,7 +362,7 @@ def _is_of_time(condition: exp.Expr) -> bool:
     """Is it a bound of the window?"""
     names = [c.name.lower() for c in condition.find_all(exp.Column)]
     return isinstance(condition, (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)) and all(
-        any(part in name for part in _PLACES) for name in names
+        says_when(name) for name in names
     )
 
 
