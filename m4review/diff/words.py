@@ -43,8 +43,8 @@ def words_of(value: object) -> str:
     return printed(value) or EMPTY
 
 
-def judged_words(judged: Sequence[Judged]) -> str:
-    """Why an output could not be read or lacks columns, and what that makes of its diff."""
+def judged_words(judged: Sequence[Judged], *, briefly: bool = False) -> str:
+    """Why an output could not be read or lacks columns; unless `briefly`, what the diff then is."""
     if not judged:
         return ""
     what = "The output could not be compared"
@@ -52,7 +52,7 @@ def judged_words(judged: Sequence[Judged]) -> str:
     told = [item.detail for item in judged if item.name != "required_columns"]
     if not told:  # else columns are missing because nothing could be read
         what, end, told = "The output lacks columns", "", [item.detail for item in judged]
-    return f"{what}: {' '.join(told)}{end}"
+    return f"{what}: {' '.join(told)}{'' if briefly else end}"
 
 
 def copied(value: Any) -> str:

@@ -391,12 +391,11 @@ class RunScreen(Screen):
         if results is None:
             return "Scored."
         failed = [d for d in results.diagnostics if not d.passed]
-        judged = judged_words(unmet(results.diagnostics))
+        judged = judged_words(unmet(results.diagnostics), briefly=True)
         if run.strict_pass:
             return f"All {len(results.diagnostics)} conditions of a strict pass hold."
-        if judged:
-            many = f"{len(failed)} of {len(results.diagnostics)} conditions"
-            return f"{judged}\n{many} of a strict pass do not hold."
+        if judged:  # the conditions stand below; a long text would squeeze the buttons
+            return judged
         return (
             f"{len(failed)} of {len(results.diagnostics)} conditions of a strict pass do not hold. "
             "The diff shows which rows depart."
